@@ -4,7 +4,6 @@ import {
   fields,
   flag,
   having,
-  uuid,
   listOf,
   mapOf,
   mayHave,
@@ -18,6 +17,7 @@ import {
   adds,
   changes,
   cursor,
+  id,
   idempotencyKey,
   mostRows,
   onePost,
@@ -104,24 +104,24 @@ const writing: readonly Tool[] = [
     description:
       'Changes a draft or scheduled post, with the fields of create_post. Only those that are sent change, each as a whole.',
     annotations: changes,
-    input: fields({ post_id: uuid, ...content }, ['post_id']),
+    input: fields({ post_id: id, ...content }, ['post_id']),
     output: postOutput,
-    run: async (client, { post_id: id, ...args }, signal) =>
-      presentPost((await client.posts.edit(id, args as Body<'editPost'>, { signal })).post),
+    run: async (client, { post_id: postId, ...args }, signal) =>
+      presentPost((await client.posts.edit(postId, args as Body<'editPost'>, { signal })).post),
   }),
   tool({
     name: 'schedule_post',
     title: 'Schedule a post',
     description: 'Gives a draft or scheduled post its time, as in create_post.',
     annotations: changes,
-    input: fields({ post_id: uuid, ...time }, ['post_id']),
+    input: fields({ post_id: id, ...time }, ['post_id']),
     output: postOutput,
-    run: async (client, { post_id: id, ...when }, signal) => {
+    run: async (client, { post_id: postId, ...when }, signal) => {
       if (when.scheduled_at === undefined && when.schedule_in_minutes === undefined) {
         throw new AppError('invalid_request', 'Send scheduled_at or schedule_in_minutes.');
       }
 
-      return presentPost((await client.posts.edit(id, when, { signal })).post);
+      return presentPost((await client.posts.edit(postId, when, { signal })).post);
     },
   }),
   tool({
@@ -131,15 +131,15 @@ const writing: readonly Tool[] = [
     annotations: { ...adds, openWorldHint: false },
     input: fields(
       {
-        post_id: uuid,
+        post_id: id,
         only: { ...oneOf(['failed']), description: 'Only the channels that failed' },
         idempotency_key: idempotencyKey,
       },
       ['post_id', 'idempotency_key'],
     ),
     output: postOutput,
-    run: async (client, { post_id: id, idempotency_key: key, ...only }, signal) =>
-      presentPost((await client.posts.copy(id, only, { signal, idempotencyKey: key })).post),
+    run: async (client, { post_id: postId, idempotency_key: key, ...only }, signal) =>
+      presentPost((await client.posts.copy(postId, only, { signal, idempotencyKey: key })).post),
   }),
 ];
 
@@ -155,8 +155,8 @@ const deciding: readonly Tool[] = [
       { id: text, status: text },
       { ...postFields, still_sending: { type: 'integer' } },
     ),
-    run: async (client, { post_id: id }, signal) => {
-      const { post, still_sending } = await client.posts.cancel(id, { signal });
+    run: async (client, { post_id: postId }, signal) => {
+      const { post, still_sending } = await client.posts.cancel(postId, { signal });
       return { ...presentPost(post), still_sending };
     },
   }),
@@ -167,8 +167,8 @@ const deciding: readonly Tool[] = [
     annotations: changes,
     input: onePost,
     output: postOutput,
-    run: async (client, { post_id: id }, signal) =>
-      presentPost((await client.posts.retry(id, { signal })).post),
+    run: async (client, { post_id: postId }, signal) =>
+      presentPost((await client.posts.retry(postId, { signal })).post),
   }),
 ];
 
@@ -179,7 +179,7 @@ const reading: readonly Tool[] = [
     description: 'A post with its outcome on each channel.',
     annotations: reads,
     input: fields(
-      { post_id: uuid, full: { ...flag, description: 'With all of its texts and files' } },
+      { post_id: id, full: { ...flag, description: 'With all of its texts and files' } },
       ['post_id'],
     ),
     output: having(
@@ -197,8 +197,8 @@ const reading: readonly Tool[] = [
         ),
       },
     ),
-    run: async (client, { post_id: id, full }, signal) =>
-      presentPost((await client.posts.get(id, { signal })).post, full),
+    run: async (client, { post_id: postId, full }, signal) =>
+      presentPost((await client.posts.get(postId, { signal })).post, full),
   }),
   tool({
     name: 'list_posts',
@@ -207,7 +207,7 @@ const reading: readonly Tool[] = [
     annotations: reads,
     input: fields({
       status: oneOf(postStatuses),
-      channel_id: uuid,
+      channel_id: id,
       tag: text,
       q: { ...text, description: 'Words of the text' },
       from: { ...text, description: 'RFC 3339; compares `date_field`' },

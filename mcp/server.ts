@@ -10,7 +10,6 @@ import { withLowerIds } from '../domain/json-schema.ts';
 import { parser } from '../runtime/parser.ts';
 import { version } from '../runtime/version.ts';
 import { ConnectionError, PunctualError, type Punctual } from '../sdk/src/index.ts';
-import type { Tool } from './tool.ts';
 import { tools } from './tools.ts';
 
 const instructions =
@@ -40,36 +39,41 @@ const prepared = tools.map((tool) => ({
  * Makes a server for one request or connection: a used server keeps a handler of each request (typescript-sdk #2607).
  *
  * @param client Its key decides what the tools may do.
+ * @param report Gets errors that are neither refusals nor lost connections.
  */
-export function createMcpServer(client: Punctual): McpServer {
+export function createMcpServer(client: Punctual, report: (error: unknown) => void): McpServer {
   const server = new McpServer(
     { name: 'punctual', title: 'Punctual', version },
     { instructions, capabilities: { tools: { listChanged: false } } },
   );
   for (const { tool, parse, config } of prepared) {
-    server.registerTool(tool.name, config, (args, { mcpReq: { signal } }) =>
-      answerOf(async () => {
+    server.registerTool(tool.name, config, async (args, { mcpReq: { signal } }) => {
+      try {
         const input = parse(withLowerIds(args ?? {})) as never;
-        return tool.run(client, input, signal);
-      }),
-    );
+        return answerOf(await tool.run(client, input, signal));
+      } catch (error) {
+        const refusal = sentenceOf(error);
+        if (refusal === null && !signal.aborted) {
+          report(error);
+        }
+
+        return { content: [{ type: 'text', text: refusal ?? broken }], isError: true };
+      }
+    });
   }
 
   return server;
 }
 
-async function answerOf(run: () => ReturnType<Tool['run']>): Promise<CallToolResult> {
-  try {
-    const result = await run();
-    const structuredContent = result as Record<string, unknown>;
-    return { content: [{ type: 'text', text: JSON.stringify(result) }], structuredContent };
-  } catch (error) {
-    return { content: [{ type: 'text', text: sentenceOf(error) }], isError: true };
-  }
-}
+const broken = 'Something went wrong in the MCP server of Punctual. Tell its operator.';
+
+const answerOf = (result: object): CallToolResult => ({
+  content: [{ type: 'text', text: JSON.stringify(result) }],
+  structuredContent: result as Record<string, unknown>,
+});
 
 /** A refusal in the API's own sentence. */
-function sentenceOf(error: unknown): string {
+function sentenceOf(error: unknown): string | null {
   if (error instanceof PunctualError) {
     const request = error.requestId === null ? '' : `, request ${error.requestId}`;
     return `${error.message} (${error.code}${request})`;
@@ -77,12 +81,10 @@ function sentenceOf(error: unknown): string {
 
   if (error instanceof ConnectionError) {
     const next = error.mayHaveHappened
-      ? ' It may have had its effect: look before you repeat it.'
+      ? ' It may have had its effect: repeat it with the same idempotency_key, or look first.'
       : '';
     return `${error.message}${next}`;
   }
 
-  return error instanceof AppError
-    ? `${error.message} (${error.code})`
-    : 'Something went wrong in the MCP server of Punctual. Try again.';
+  return error instanceof AppError ? `${error.message} (${error.code})` : null;
 }

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Punctual } from '../sdk/src/index.ts';
 import { createMcpServer } from './server.ts';
@@ -10,7 +11,8 @@ import { createMcpServer } from './server.ts';
  */
 export async function serveMcpOverStdio(client: Punctual): Promise<void> {
   const ended = new Promise((resolve) => process.stdin.once('end', resolve));
-  const serving = serveStdio(() => createMcpServer(client));
+  const report = (error: unknown) => process.stderr.write(`${inspect(error)}\n`);
+  const serving = serveStdio(() => createMcpServer(client, report));
   await ended;
   await serving.close();
 }

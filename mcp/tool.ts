@@ -56,7 +56,10 @@ export const idempotencyKey = {
   description: 'Your own, for this object. Send the same again if you repeat the call.',
 };
 
-export const onePost = fields({ post_id: uuid }, ['post_id']);
+/** Without `urn:uuid:`, which the format takes too. */
+export const id = { ...uuid, maxLength: 36 };
+
+export const onePost = fields({ post_id: id }, ['post_id']);
 
 /** Fields of a post in answers; those without a value are left out. Short, since each tool repeats them. */
 export const postFields = {

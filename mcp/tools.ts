@@ -1,7 +1,17 @@
-import { anyFields, fields, having, listOf, oneOf, text, uuid } from '../domain/json-schema.ts';
+import { anyFields, fields, having, listOf, oneOf, text } from '../domain/json-schema.ts';
 import { postTools } from './post-tools.ts';
 import { filled, presentMetrics, presentNetwork } from './present.ts';
-import { adds, cursor, idempotencyKey, mostRows, pageOf, reads, tool, type Tool } from './tool.ts';
+import {
+  adds,
+  cursor,
+  id,
+  idempotencyKey,
+  mostRows,
+  pageOf,
+  reads,
+  tool,
+  type Tool,
+} from './tool.ts';
 
 /** A cursor that counts rows. */
 const rowCursor = { ...cursor, pattern: '^\\d{1,9}$' };
@@ -42,12 +52,15 @@ export const tools: readonly Tool[] = [
     description:
       'Limits of texts and files. For one platform or channel also the schema of its `channel_options`.',
     annotations: reads,
-    input: fields({ platform, channel_id: uuid }),
+    input: fields({ platform, channel_id: id }),
     output: having({ networks: listOf(anyFields) }),
-    run: async (client, { platform: only, channel_id: id }, signal) => {
-      const { networks } = await client.networks(id === undefined ? {} : { channel_id: id }, {
-        signal,
-      });
+    run: async (client, { platform: only, channel_id: channelId }, signal) => {
+      const { networks } = await client.networks(
+        channelId === undefined ? {} : { channel_id: channelId },
+        {
+          signal,
+        },
+      );
       const asked = networks.filter((one) => only === undefined || one.platform === only);
       return { networks: asked.map((one) => presentNetwork(one, asked.length === 1)) };
     },
@@ -80,8 +93,8 @@ export const tools: readonly Tool[] = [
       from: { ...text, description: 'A day: 2027-03-01' },
       to: text,
       timezone: { ...text, description: 'IANA name, for the days' },
-      post_id: uuid,
-      channel_id: uuid,
+      post_id: id,
+      channel_id: id,
       sort: oneOf(['date', 'impressions', 'likes', 'comments', 'shares', 'saves', 'engagement']),
       cursor: rowCursor,
     }),

@@ -1,6 +1,7 @@
 import { Router, type RouterContext } from '@koa/router';
 import type Koa from 'koa';
 import { AppError } from '../../domain/errors.ts';
+import { describeError } from '../../runtime/logger.ts';
 import type { ClientOptions } from '../../sdk/src/index.ts';
 import type { ApiDeps } from '../deps.ts';
 import { clientSignalOf } from '../http/mount.ts';
@@ -68,8 +69,9 @@ async function openHandler({ publicUrl, log }: McpDeps): Promise<Handler> {
   const { createMcpServer } = await import('../../mcp/server.ts');
   const { Punctual } = await import('../../sdk/src/index.ts');
   const hosts = [new URL(publicUrl).hostname, ...mcp.localhostAllowedHostnames()];
+  const report = (error: unknown) => log.error({ error: describeError(error) }, 'MCP tool failed');
   return async (request, message, api) => {
-    const handler = mcp.createMcpHandler(() => createMcpServer(new Punctual(api)), {
+    const handler = mcp.createMcpHandler(() => createMcpServer(new Punctual(api), report), {
       maxSubscriptions: 0, // The list of tools never changes.
       onerror: ({ name }) => log.debug({ name }, 'MCP message refused'),
     });
