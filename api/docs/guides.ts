@@ -28,10 +28,10 @@ export function readGuides(pathOf: (call: string) => string | undefined): Guide[
   const listed = texts.get(index)?.matchAll(/\]\((?<name>[\w\-]+\.md)\)/gv) ?? [];
   const inOrder = [...[...listed].map(({ groups }) => `guides/${groups?.['name']}`), ...files];
   const guides = [...new Set(inOrder)].filter((file) => /^guides\/[^R]/v.test(file));
-  const linkTo = (file: string, open: string): Html =>
-    file === open
-      ? html`<a href="${addressOf(file)}" aria-current="page">${titleOf(file)}</a>`
-      : html`<a href="${addressOf(file)}">${titleOf(file)}</a>`;
+  const linkTo = (file: string, open: string): Html => {
+    const current = file === open ? html` aria-current="page"` : '';
+    return html`<a href="${addressOf(file)}" ${current}>${titleOf(file)}</a>`;
+  };
   return [...texts].map(([file, markdown]) => ({
     path: addressOf(file),
     title: titleOf(file),

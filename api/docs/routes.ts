@@ -53,8 +53,8 @@ type Call = { readonly call: string; readonly path: string; readonly operation: 
 /** The reference, the guides, both in Markdown too, and an overview at `/`. Needs no key. */
 export function docsRouter(document: Json): Router {
   const calls = callsOf(document);
-  const operations = new Map(calls.map((one) => [one.path, one]));
   const paths = new Map(calls.map(({ call, path }) => [call, path]));
+  const places = new Map(calls.map(({ path, operation }) => [path, placeOf(operation)]));
   const guides = readGuides((call) => paths.get(call));
   const overview = markdownFile(overviewOf(guides, calls));
   const files = filesOf(document, calls, guides);
@@ -69,7 +69,7 @@ export function docsRouter(document: Json): Router {
       ctx.type = 'json';
       ctx.body = `${JSON.stringify(welcome, undefined, 2)}\n`;
     })
-    .get('/llms.txt', (ctx) => serveFile(ctx, overview()))
+    .get('/llms.txt', (ctx) => serveFile(ctx, { ...overview(), type: types.txt }))
     .get('/docs', (ctx) => {
       ctx.vary('Accept');
       if (prefersMarkdown(ctx)) {
@@ -87,13 +87,12 @@ export function docsRouter(document: Json): Router {
       }
 
       const file = markdown && prefersMarkdown(ctx) ? markdown : files.get(path);
-      const operation = operations.get(path);
+      const place = places.get(path);
       if (file) {
         ctx.set('Content-Security-Policy', guidePolicy);
         serveFile(ctx, file());
-      } else if (operation) {
-        const { tags, operationId } = operation.operation;
-        ctx.redirect(`/docs#tag/${tags[0]?.toLowerCase()}/${operationId}`);
+      } else if (place) {
+        ctx.redirect(place);
       }
     });
 }
@@ -105,6 +104,7 @@ const types = {
   svg: 'image/svg+xml',
   png: 'image/png',
   md: 'text/markdown; charset=utf-8',
+  txt: 'text/plain; charset=utf-8',
 };
 
 const own = (name: string): URL => new URL(`page/${name}`, import.meta.url);
@@ -151,6 +151,10 @@ function later(type: string, make: () => Buffer | string): () => StaticFile {
 }
 
 const markdownFile = (text: string): (() => StaticFile) => later(types.md, () => text);
+
+/** A call in the reference: see `page/start.js`. */
+const placeOf = ({ tags, operationId }: Operation): string =>
+  `/docs#tag/${tags[0]?.toLowerCase()}/${operationId}`;
 
 function callsOf({ paths }: Json): Call[] {
   const items = Object.entries(paths as Readonly<Record<string, Record<string, Operation>>>);

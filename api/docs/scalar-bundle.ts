@@ -1,8 +1,8 @@
 /** What the plugin below needs of Fastify. */
-type Reply = { readonly header: () => Reply; readonly send: (text: string) => void };
-type Handler = (request: unknown, reply: Reply) => void;
+type Reply = { readonly header: () => { readonly send: (text: string) => void } };
+type Route = { readonly url: string; readonly handler: (request: undefined, reply: Reply) => void };
 type Plugin = (
-  fastify: { readonly route: (route: { readonly url: string; readonly handler: Handler }) => void },
+  fastify: { readonly route: (route: Route) => void },
   options: object,
   next: () => void,
 ) => void;
@@ -13,17 +13,12 @@ type Plugin = (
  */
 export async function scalarBundle(): Promise<string> {
   const { default: plugin } = await import('@scalar/fastify-api-reference');
-  let bundle = '';
-  const reply: Reply = {
-    header: () => reply,
-    send: (text) => {
-      bundle = text;
-    },
-  };
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const reply = { header: () => ({ send: resolve }) };
   (plugin as unknown as Plugin)(
     { route: ({ url, handler }) => url.endsWith('.js') && handler(undefined, reply) },
     { configuration: { url: '/openapi.json' } },
     () => undefined,
   );
-  return bundle;
+  return promise;
 }

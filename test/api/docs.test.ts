@@ -23,7 +23,7 @@ test('the reference and all its files are served by this server, with their type
     js: 'text/javascript; charset=utf-8',
     svg: 'image/svg+xml',
     json: 'application/json; charset=utf-8',
-    txt: 'text/markdown; charset=utf-8',
+    txt: 'text/plain; charset=utf-8',
   };
   for (const path of loaded) {
     t.regex(path, /^\/[^\/]/v, 'is on this server');

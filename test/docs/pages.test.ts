@@ -58,6 +58,7 @@ test('a person calls the API from the reference, which asks no other server and 
   const { page, faults } = await watched(t);
   await page.goto(`${url}/docs/getWorkspace`, { waitUntil: 'commit' });
   await page.getByText('Checks an API key').first().waitFor();
+  t.deepEqual(await barriers(page), []);
   await page.getByPlaceholder('Token').first().fill(key);
   await page.getByPlaceholder('Token').first().blur();
   await page

@@ -33,6 +33,10 @@ document.addEventListener('DOMContentLoaded', () => {
     hideModels: true,
     orderSchemaPropertiesBy: 'preserve',
     authentication: { preferredSecurityScheme: 'apiKey' },
+    // Scalar's own colours have too little contrast.
+    customCss: `
+      .light-mode { --scalar-color-3: #6b6b6b; --scalar-color-green: #00764a; --scalar-color-yellow: #855700; --scalar-color-red: #c70000; --scalar-color-orange: #a84600; }
+      .dark-mode { --scalar-color-3: #949494; --scalar-color-red: #ff6b6b; }`,
     // Our pages link to calls by these.
     generateTagSlug: ({ name }) => name.toLowerCase(),
     generateOperationSlug: ({ operationId }) => operationId,
