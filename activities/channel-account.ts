@@ -10,55 +10,21 @@ import { credentialsOf, openGrant, type CurrentGrant } from '../services/channel
 import type { GrantedChannel } from '../db/repositories/grants.ts';
 import type { ActivityDeps } from './deps.ts';
 
-/** A channel with the access data of its account. */
-export type ChannelAccount = {
-  readonly workspaceId: string;
-  readonly channelId: string;
-  readonly platform: string;
-  /** URL of the channel's server. */
-  readonly baseUrl: string;
-  readonly account: SealedAccount;
-};
-
-/** The account of a channel. Its secrets are still sealed. */
-export type SealedAccount = {
-  readonly remoteId: string;
+/** A channel with the access data of its account, whose secrets are still sealed. */
+export type ChannelAccount = GrantedChannel & {
   readonly handle: string;
   readonly settings: Json;
   readonly sealedCredentials: string;
   readonly sealedSession: string | null;
-  /** OAuth grant; null for an account that signs in with stored credentials. */
-  readonly grant: { readonly sealed: string; readonly refreshedAt: Date | null } | null;
+  /** Null for an account that signs in with stored credentials. */
+  readonly sealedGrant: string | null;
+  readonly refreshedAt: Date | null;
 };
 
-/** Columns of a channel `c` and its grant `g`, for {@link channelAccountOf}. */
-export const accountColumns = sql`c.remote_id, c.handle, c.settings, c.sealed_credentials, c.sealed_session,
-  g.sealed_grant, g.refreshed_at`;
-
-export type AccountRow = {
-  readonly remote_id: string;
-  readonly handle: string;
-  readonly settings: Json;
-  readonly sealed_credentials: string;
-  readonly sealed_session: string | null;
-  readonly sealed_grant: string | null;
-  readonly refreshed_at: Date | null;
-};
-
-export const channelAccountOf = (row: AccountRow): SealedAccount => ({
-  remoteId: row.remote_id,
-  handle: row.handle,
-  settings: row.settings,
-  sealedCredentials: row.sealed_credentials,
-  sealedSession: row.sealed_session,
-  grant:
-    row.sealed_grant === null ? null : { sealed: row.sealed_grant, refreshedAt: row.refreshed_at },
-});
-
-const grantedChannel = ({ account, ...channel }: ChannelAccount): GrantedChannel => ({
-  ...channel,
-  remoteId: account.remoteId,
-});
+/** SQL: a {@link ChannelAccount} of a channel `c` and its grant `g`. */
+export const accountColumns = sql`c.workspace_id as "workspaceId", c.id as "channelId", c.platform,
+  c.base_url as "baseUrl", c.remote_id as "remoteId", c.handle, c.settings, c.sealed_credentials as "sealedCredentials",
+  c.sealed_session as "sealedSession", g.sealed_grant as "sealedGrant", g.refreshed_at as "refreshedAt"`;
 
 /**
  * Checks whether the account was connected again after the attempt read its access. If so, the network refused an old
@@ -70,13 +36,13 @@ export async function isReconnected(
   {
     workspaceId,
     channelId,
-    account,
-  }: Pick<ChannelAccount, 'workspaceId' | 'channelId' | 'account'>,
+    sealedCredentials,
+  }: Pick<ChannelAccount, 'workspaceId' | 'channelId' | 'sealedCredentials'>,
 ): Promise<boolean> {
   const [channel] = await query(
     em,
     sql<{ is_reconnected: boolean }>`
-      select sealed_credentials <> ${account.sealedCredentials} and disconnected_at is null as is_reconnected
+      select sealed_credentials <> ${sealedCredentials} and disconnected_at is null as is_reconnected
       from channels
       where id = ${channelId} and workspace_id = ${workspaceId} for no key update`,
   );
@@ -93,14 +59,13 @@ export async function openedGrant(
   deps: ActivityDeps,
   channel: ChannelAccount,
 ): Promise<CurrentGrant | null> {
-  const { account, channelId } = channel;
-  if (account.grant === null) {
+  const { channelId, sealedGrant, refreshedAt } = channel;
+  if (sealedGrant === null) {
     return null;
   }
 
-  const { sealed, refreshedAt } = account.grant;
-  const grant = openGrant(deps.sealer, channelId, sealed);
-  return currentGrantOr(deps, grantedChannel(channel), { grant, refreshedAt });
+  const grant = openGrant(deps.sealer, channelId, sealedGrant);
+  return currentGrantOr(deps, channel, { grant, refreshedAt });
 }
 
 type Means = Pick<Connection, 'uploadsOf' | 'saveUploads' | 'mayCreate'> & {
@@ -112,21 +77,22 @@ type Means = Pick<Connection, 'uploadsOf' | 'saveUploads' | 'mayCreate'> & {
 /** @throws Error if the channel's secrets were sealed under another key; the operator has to fix the key. */
 export function openConnection(
   deps: ActivityDeps,
-  { workspaceId, channelId, baseUrl, account }: ChannelAccount,
+  channel: ChannelAccount,
   { grant, ...means }: Means,
 ): Connection {
+  const { workspaceId, channelId, sealedCredentials, sealedSession } = channel;
+  const { baseUrl, remoteId, handle, settings } = channel;
   const open = (sealed: string, purpose: string): Json =>
     JSON.parse(deps.sealer.open(sealed, purpose));
-  let session =
-    account.sealedSession === null ? null : open(account.sealedSession, sessionPurpose(channelId));
+  let session = sealedSession === null ? null : open(sealedSession, sessionPurpose(channelId));
   return {
     baseUrl,
-    remoteId: account.remoteId,
-    handle: account.handle,
-    settings: account.settings,
+    remoteId,
+    handle,
+    settings,
     credentials: grant
       ? credentialsOf(grant)
-      : open(account.sealedCredentials, credentialsPurpose(channelId)),
+      : open(sealedCredentials, credentialsPurpose(channelId)),
     get session() {
       return session;
     },
@@ -138,7 +104,7 @@ export function openConnection(
         // An account that was connected again has a session of its own: keep that one.
         sql`update channels set sealed_session = ${sealed}
           where id = ${channelId} and workspace_id = ${workspaceId}
-            and sealed_credentials = ${account.sealedCredentials}`,
+            and sealed_credentials = ${sealedCredentials}`,
       );
     },
     workspaceId,
@@ -187,6 +153,6 @@ export async function classifyTokenRefusal(
     );
   }
 
-  await currentGrant(deps, grantedChannel(channel), used.grant.accessToken);
+  await currentGrant(deps, channel, used.grant.accessToken);
   return new NewTokenError(error.message);
 }

@@ -24,7 +24,6 @@ export const createLimits = (): Limits => ({
   announced: createAnnouncedLimits(),
 });
 
-/** The requests to one webhook endpoint. */
 type Endpoint = {
   /** The start of each request under way. */
   readonly underWay: Set<{ readonly atMs: number }>;

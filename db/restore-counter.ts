@@ -24,25 +24,14 @@ const isDue = sql<boolean>`(beat_at is null or beat_at < now() - interval '50 se
 export async function readRestoreCounter(orm: Orm): Promise<RestoreCounter> {
   const [row] = await query(
     orm.em.fork(),
-    sql<{
-      id: string;
-      beats: number;
-      beat_at: Date | null;
-      is_due: boolean;
-      behind_since: Date | null;
-    }>`select id, beats, beat_at, ${isDue} as is_due, behind_since from installation`,
+    sql<RestoreCounter>`select id as installation, beats as count, beat_at as "lastAt", ${isDue} as "isDue",
+      behind_since as "behindSince" from installation`,
   );
   if (!row) {
     throw new Error('The table "installation" is empty.');
   }
 
-  return {
-    installation: row.id,
-    count: row.beats,
-    lastAt: row.beat_at,
-    isDue: row.is_due,
-    behindSince: row.behind_since,
-  };
+  return row;
 }
 
 /**

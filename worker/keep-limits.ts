@@ -18,7 +18,6 @@ type LimitsDeps = {
 
 /** Interval between requests to a server, in milliseconds, whether it answers or not. */
 const ageMs = 24 * 60 * 60_000;
-/** Interval between rounds. */
 const intervalMs = 60 * 60_000;
 /** Interval while more servers are due than one round takes. */
 const soonMs = 60_000;

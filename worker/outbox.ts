@@ -4,6 +4,7 @@ import { isUnderWay } from '../db/channel-status.ts';
 import type { Em } from '../db/orm.ts';
 import { dueAt, isEndedPost } from '../db/post-status.ts';
 import { query } from '../db/query.ts';
+import type { DeliveryToSync, PostToSync } from '../domain/to-sync.ts';
 import { syncDelivery } from '../temporal/sync-delivery.ts';
 import { syncPost } from '../temporal/sync-post.ts';
 
@@ -16,7 +17,6 @@ export type Outbox = {
 };
 
 type Portion = {
-  /** Largest number of rows. */
   readonly limit: number;
   /** Ids of rows to skip. */
   readonly except: readonly string[];
@@ -39,18 +39,7 @@ type UnsyncedRow = {
   readonly sync: (client: Client, apart: Em) => Promise<void>;
 };
 
-type PostRow = {
-  id: string;
-  workspace_id: string;
-  status: string;
-  revision: number;
-  due_at: Date | null;
-  is_still_sending: boolean;
-  is_settled: boolean;
-  is_being_removed: boolean;
-};
-
-type DeliveryRow = { id: string; workspace_id: string; round: number };
+type PostRow = Omit<PostToSync, 'dueAt'> & { readonly dueAt: Date | null };
 
 /** Number of rows searched for unclaimed ones. */
 const window = 400;
@@ -84,7 +73,6 @@ type Expression = RawBuilder<unknown>;
 
 /** Fragments of SQL. */
 type Source = {
-  /** Columns to read, including the id. */
   readonly columns: Expression;
   readonly table: Expression;
   readonly unsynced: Expression;
@@ -136,8 +124,8 @@ const posts: Outbox = {
   claim: async (em, portion) => {
     const grace = sql`${portion.graceMs}::int * interval '1 millisecond'`;
     const source: Source = {
-      columns: sql`id, workspace_id, status, revision, ${dueAt()} as due_at,
-        ${isStillSending} as is_still_sending, ${isSettled} as is_settled, is_being_removed`,
+      columns: sql`id as "postId", workspace_id as "workspaceId", status, revision, ${dueAt()} as "dueAt",
+        ${isStillSending} as "isStillSending", ${isSettled} as "isSettled", is_being_removed as "isBeingRemoved"`,
       table: sql.table('posts'),
       unsynced: sql`synced_revision < revision and not (updated_at between ${now} - ${grace} and ${now})`,
       order: sql`${dueAt()} nulls last`,
@@ -145,37 +133,27 @@ const posts: Outbox = {
     };
     const rows = await claimRows<PostRow>(em, source, portion);
     return rows.map((row) => ({
-      id: row.id,
-      sync: (client, apart) => syncPost(client, apart, postToSync(row)),
+      id: row.postId,
+      sync: (client, apart) =>
+        syncPost(client, apart, { ...row, dueAt: row.dueAt?.toISOString() ?? null }),
     }));
   },
 };
-
-const postToSync = (row: PostRow) => ({
-  workspaceId: row.workspace_id,
-  postId: row.id,
-  status: row.status,
-  revision: row.revision,
-  isStillSending: row.is_still_sending,
-  isSettled: row.is_settled,
-  isBeingRemoved: row.is_being_removed,
-  dueAt: row.due_at?.toISOString() ?? null,
-});
 
 const replayedDeliveries: Outbox = {
   name: 'delivery',
   claim: async (em, portion) => {
     const source: Source = {
-      columns: sql`id, workspace_id, round`,
+      columns: sql`id as "deliveryId", workspace_id as "workspaceId", round`,
       table: sql.table('deliveries'),
       unsynced: sql`synced_round < round`,
       // Round robin over endpoints, so that hundreds of replays to one do not delay another.
       order: sql`row_number() over (partition by endpoint_id order by id), id`,
     };
-    const rows = await claimRows<DeliveryRow>(em, source, portion);
-    return rows.map(({ id, workspace_id: workspaceId, round }) => ({
-      id,
-      sync: (client, apart) => syncDelivery(client, apart, { workspaceId, deliveryId: id, round }),
+    const rows = await claimRows<DeliveryToSync>(em, source, portion);
+    return rows.map((delivery) => ({
+      id: delivery.deliveryId,
+      sync: (client, apart) => syncDelivery(client, apart, delivery),
     }));
   },
 };

@@ -110,7 +110,7 @@ async function request(deps: ActivityDeps, delivery: LoadedDelivery): Promise<We
 
   let end: Parameters<typeof leave>[0] = 'unsent';
   try {
-    const secrets = secretsOf(delivery.secrets, delivery.at);
+    const secrets = secretsOf(delivery, delivery.at);
     const open = secretOpener(deps, delivery);
     const result = await sendWebhook(deps.webhooks, delivery, secrets, open, delivery.at);
     end = result.error === 'timeout' ? 'timeout' : 'answered';

@@ -8,41 +8,21 @@ import type { ActivityDeps } from '../deps.ts';
 export type DeliveryRequest = { readonly workspaceId: string; readonly deliveryId: string };
 
 /** A stored delivery and the request to send for it. */
-export type LoadedDelivery = WebhookRequest & {
-  readonly id: string;
-  readonly workspaceId: string;
-  readonly status: DeliveryStatus;
-  /** Attempts of earlier rounds. */
-  readonly attemptsBefore: number;
-  /** Number of the next attempt. */
-  readonly number: number;
-  /** In milliseconds; 0 or less means now. */
-  readonly nextAttemptInMs: number;
-  /** When it was read, by the database's clock. */
-  readonly at: Date;
-  readonly endpointId: string;
-  readonly isDisabled: boolean;
-  readonly secrets: StoredSecrets;
-};
-
-type Row = {
-  status: DeliveryStatus;
-  attempts_before: number;
-  number: number;
-  next_attempt_in_ms: number | null;
-  at: Date;
-  endpoint_id: string;
-  disabled: boolean;
-  url: string;
-  sealed_secret: string;
-  secret_hint: string;
-  next_sealed_secret: string | null;
-  next_secret_hint: string | null;
-  rotates_at: Date | null;
-  event_id: string;
-  type: string;
-  body: string;
-};
+export type LoadedDelivery = WebhookRequest &
+  StoredSecrets & {
+    readonly id: string;
+    readonly workspaceId: string;
+    readonly status: DeliveryStatus;
+    /** Attempts of earlier rounds. */
+    readonly attemptsBefore: number;
+    readonly number: number;
+    /** In milliseconds; 0 or less means now. */
+    readonly nextAttemptInMs: number;
+    /** When it was read, by the database's clock. */
+    readonly at: Date;
+    readonly endpointId: string;
+    readonly isDisabled: boolean;
+  };
 
 /**
  * Loads a delivery. Each attempt loads again, so a changed URL or secret applies from the next one on.
@@ -53,43 +33,22 @@ export async function loadDelivery(
   { orm }: ActivityDeps,
   { workspaceId, deliveryId }: DeliveryRequest,
 ): Promise<LoadedDelivery | null> {
-  const [row] = await query<Row>(
+  const [delivery] = await query<LoadedDelivery>(
     orm.em.fork(),
-    sql`select d.status, d.attempts_before, d.endpoint_id, d.event_id, e.type, e.body, w.url,
+    sql`select d.id, d.workspace_id as "workspaceId", d.status, d.attempts_before as "attemptsBefore",
         1 + coalesce((select max(number) from delivery_attempts a
           where a.delivery_id = d.id and a.workspace_id = d.workspace_id), 0) as number,
-        (extract(epoch from d.next_attempt_at - clock_timestamp()) * 1000)::float8 as next_attempt_in_ms,
-        clock_timestamp() as at, w.disabled_at is not null as disabled,
-        w.sealed_secret, w.secret_hint, w.next_sealed_secret, w.next_secret_hint, w.rotates_at
+        coalesce((extract(epoch from d.next_attempt_at - clock_timestamp()) * 1000)::float8, 0) as "nextAttemptInMs",
+        clock_timestamp() as at, d.endpoint_id as "endpointId", w.disabled_at is not null as "isDisabled",
+        w.url, d.event_id as "eventId", e.type as "eventType", e.body, w.sealed_secret as "sealedSecret",
+        w.secret_hint as "secretHint", w.next_sealed_secret as "nextSealedSecret",
+        w.next_secret_hint as "nextSecretHint", w.rotates_at as "rotatesAt"
       from deliveries d
       join webhook_endpoints w on w.id = d.endpoint_id and w.workspace_id = d.workspace_id
       join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
       where d.id = ${deliveryId} and d.workspace_id = ${workspaceId}`,
   );
-  return row
-    ? {
-        id: deliveryId,
-        workspaceId,
-        status: row.status,
-        attemptsBefore: row.attempts_before,
-        number: row.number,
-        nextAttemptInMs: row.next_attempt_in_ms ?? 0,
-        at: row.at,
-        endpointId: row.endpoint_id,
-        isDisabled: row.disabled,
-        url: row.url,
-        secrets: {
-          sealedSecret: row.sealed_secret,
-          secretHint: row.secret_hint,
-          nextSealedSecret: row.next_sealed_secret,
-          nextSecretHint: row.next_secret_hint,
-          rotatesAt: row.rotates_at,
-        },
-        eventId: row.event_id,
-        eventType: row.type,
-        body: row.body,
-      }
-    : null;
+  return delivery ?? null;
 }
 
 /**

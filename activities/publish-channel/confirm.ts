@@ -12,7 +12,6 @@ import type { ActivityDeps } from '../deps.ts';
 import { readJobEntries, type PublishAttempt } from './attempt.ts';
 import { isPublishWindowOver, isWhole, publishWindowEndMs, type PublishJob } from './job.ts';
 
-/** Published parts of a thread. */
 export type Live = {
   readonly sent: readonly SentPart[];
   /** Entries of those that the ledger does not mark as sent yet. */

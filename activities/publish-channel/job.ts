@@ -1,8 +1,18 @@
 import type { Readable } from 'node:stream';
-import { entriesOf, isComplete, type EntryRow, type LedgerEntry } from '../../db/ledger/entries.ts';
+import { sql, type RawBuilder } from 'kysely';
+import {
+  countingRows,
+  entriesOf,
+  isComplete,
+  lastRun,
+  type EntryRow,
+  type LedgerEntry,
+} from '../../db/ledger/entries.ts';
+import type { LedgerOf } from '../../db/ledger/parts.ts';
+import { dueAt } from '../../db/post-status.ts';
+import { query } from '../../db/query.ts';
 import { isOpen, mayBeLive } from '../../domain/live-parts.ts';
 import type { ChannelErrorCode, NetworkLimit } from '../../domain/channel-error.ts';
-import type { MediaDetails } from '../../domain/media.ts';
 import { publishWindowMs } from '../../domain/next-attempt.ts';
 import { filesOfParts, textsForChannel, withComment } from '../../domain/parts.ts';
 import type { VideoOptions } from '../../domain/post-view.ts';
@@ -15,7 +25,7 @@ import {
 } from '../../networks/content-rules.ts';
 import { NetworkError, type PartMedia } from '../../networks/network.ts';
 import { describeError } from '../../runtime/logger.ts';
-import { channelAccountOf, type AccountRow, type SealedAccount } from '../channel-account.ts';
+import { accountColumns, type ChannelAccount } from '../channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 
 export type PublishRequest = {
@@ -25,140 +35,160 @@ export type PublishRequest = {
 };
 
 /** Everything an attempt needs of its post and channel. Each attempt reads it again. */
-export type PublishJob = PublishRequest & {
-  readonly channelId: string;
-  readonly platform: string;
-  /** URL of the channel's server. */
-  readonly baseUrl: string;
-  /** The account was disconnected: its credentials are erased, and no requests are sent. */
-  readonly isDisconnected: boolean;
-  /** The channel was marked as `needs_reconnect` when the attempt began. */
-  readonly isLost: boolean;
-  /** The post's run; for a cancelled post, the last one with a ledger. */
-  readonly run: number;
-  /** Whether the post was publishing when its texts and files were read. Before that they can still be edited. */
-  readonly isPublishing: boolean;
-  /** The post was cancelled while this channel was being sent: open parts are reconciled, and nothing is sent. */
-  readonly isCancelled: boolean;
-  /** The network has all parts; only polling is left. */
-  readonly isAccepted: boolean;
-  /** A part is or may be on the network. */
-  readonly hasBegun: boolean;
-  /** A part is open: it may be on the network. */
-  readonly isInDoubt: boolean;
-  /** The ledger when the job was read. Another attempt may write to it at any time, so every later write checks again. */
-  readonly ledger: readonly LedgerEntry[];
-  /** The post's revision when the job was read. */
-  readonly revision: number;
-  /** Attempts on this channel in this run, without waits for rate limits. */
-  readonly attempts: number;
-  /** Start of the publish window: the post's time, or that of its last retry; for a cancelled post, its first send. */
-  readonly dueAt: Date;
-  readonly status: ChannelStatus;
-  readonly errorCode: ChannelErrorCode | null;
-  /** Texts to publish, in order; one for a single post. */
-  readonly texts: readonly string[];
-  /** The files of each text. */
-  readonly media: readonly (readonly PartMedia[])[];
-  /** Options of the post for this channel, merged over the channel's defaults. */
-  readonly options: Options;
-  /** Files that the options refer to, by option. */
-  readonly optionFiles: Readonly<Record<string, PartMedia>>;
-  readonly account: SealedAccount;
-  /** The rate limit with the latest end, which may have passed. */
-  readonly limit: NetworkLimit | null;
-};
+export type PublishJob = PublishRequest &
+  ChannelAccount & {
+    /** The account was disconnected: its credentials are erased, and no requests are sent. */
+    readonly isDisconnected: boolean;
+    /** The channel was marked as `needs_reconnect` when the attempt began. */
+    readonly isLost: boolean;
+    /** The post's run; for a cancelled post, the last one with a ledger. */
+    readonly run: number;
+    /** Whether the post was publishing when its texts and files were read. Before that they can still be edited. */
+    readonly isPublishing: boolean;
+    /** The post was cancelled while this channel was being sent: open parts are reconciled, and nothing is sent. */
+    readonly isCancelled: boolean;
+    /** The network has all parts; only polling is left. */
+    readonly isAccepted: boolean;
+    /** A part is or may be on the network. */
+    readonly hasBegun: boolean;
+    /** A part is open: it may be on the network. */
+    readonly isInDoubt: boolean;
+    /** The ledger when the job was read. Another attempt may write to it at any time, so every later write checks again. */
+    readonly ledger: readonly LedgerEntry[];
+    /** The post's revision when the job was read. */
+    readonly revision: number;
+    /** Attempts on this channel in this run, without waits for rate limits. */
+    readonly attempts: number;
+    /** Start of the publish window: the post's time, or that of its last retry; for a cancelled post, its first send. */
+    readonly dueAt: Date;
+    readonly status: ChannelStatus;
+    readonly errorCode: ChannelErrorCode | null;
+    /** Texts to publish, in order; one for a single post. */
+    readonly texts: readonly string[];
+    /** The files of each text. */
+    readonly media: readonly (readonly PartMedia[])[];
+    /** Options of the post for this channel, merged over the channel's defaults. */
+    readonly options: Options;
+    /** Files that the options refer to, by option. */
+    readonly optionFiles: Readonly<Record<string, PartMedia>>;
+    /** The rate limit with the latest end, which may have passed. */
+    readonly limit: NetworkLimit | null;
+  };
 
 /** End of the publish window, in milliseconds since 1970. Nothing is sent after it. */
-export const publishWindowEndMs = ({ dueAt }: PublishJob): number =>
-  dueAt.getTime() + publishWindowMs;
+export const publishWindowEndMs = (job: PublishJob): number =>
+  job.dueAt.getTime() + publishWindowMs;
 
 export const isPublishWindowOver = (deps: ActivityDeps, job: PublishJob): boolean =>
   deps.now().getTime() > publishWindowEndMs(job);
 
-type MediaRow = {
-  id: string;
-  name: string;
-  type: string;
-  size_bytes: number;
-  width: number | null;
-  height: number | null;
-  duration_ms: number | null;
-  details: MediaDetails | null;
-  alt_text: string | null;
+type FileRow = Omit<PartMedia, 'open'> & {
   /** Part of the thread, from 0. */
-  part: number;
-  storage_key: string;
-  deleted_at: string | null;
+  readonly part: number;
+  readonly storageKey: string;
+  readonly deletedAt: string | null;
 };
 
-/** Row of the statement that reads a job (`load-job.ts`). */
-export type JobRow = AccountRow & {
-  parked_until: Date | null;
-  channel_id: string;
-  platform: string;
-  base_url: string;
-  is_disconnected: boolean;
-  is_lost: boolean;
-  run: number;
-  revision: number;
-  tries: number;
-  post_status: PostStatus;
-  due_at: Date | null;
-  status: ChannelStatus;
-  error_code: ChannelErrorCode | null;
-  override: string | null;
-  options: Options | null;
-  defaults: Options | null;
-  body: string | null;
-  thread: readonly string[] | null;
-  video: VideoOptions | null;
-  media: readonly MediaRow[] | null;
-  option_files: readonly MediaRow[] | null;
-  ledger: readonly EntryRow[] | null;
-};
+type JobRow = ChannelAccount &
+  Pick<
+    PublishJob,
+    'isDisconnected' | 'isLost' | 'run' | 'revision' | 'attempts' | 'status' | 'errorCode'
+  > & {
+    readonly parkedUntil: Date | null;
+    readonly postStatus: PostStatus;
+    readonly dueAt: Date | null;
+    readonly override: string | null;
+    readonly options: Options | null;
+    readonly defaults: Options | null;
+    readonly body: string | null;
+    readonly thread: readonly string[] | null;
+    readonly video: VideoOptions | null;
+    readonly files: readonly FileRow[] | null;
+    readonly filesOfOptions: readonly FileRow[] | null;
+    readonly entries: readonly EntryRow[] | null;
+  };
 
-export function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow): PublishJob {
+/** @returns null if the post or the channel does not exist. */
+export async function loadJob(
+  deps: ActivityDeps,
+  request: PublishRequest,
+): Promise<PublishJob | null> {
+  const [row] = await query(deps.orm.em.fork(), sql<JobRow>`${selectJob(request)}`);
+  return row ? jobOf(deps, request, row) : null;
+}
+
+/**
+ * SQL: reads a {@link JobRow}.
+ *
+ * - `files` includes deleted ones: a post with a missing file must fail, not go out without it.
+ * - They are the channel's own files, if it has some, instead of the post's.
+ * - A cancelled post may be in a newer run without an attempt, so its last attempts decide.
+ * - `filesOfOptions` are the files that the options refer to, including the channel's defaults.
+ */
+const selectJob = ({ postId, ...of }: PublishRequest) => sql`
+  select ${accountColumns}, c.disconnected_at is not null as "isDisconnected", c.state = 'needs_reconnect' as "isLost",
+    ${runOf(of)} as run, p.revision, pc.tries as attempts, pc.status, pc.error_code as "errorCode",
+    p.status as "postStatus", ${dueAt('p')} as "dueAt", c.parked_until as "parkedUntil",
+    pc.body as override, pc.options, pc.defaults, p.body, p.thread, p.video,
+    case when pc.media is null then (
+      select json_agg(${fileRow(sql`coalesce(pm.alt_text, m.alt_text)`, sql`pm.part`)} order by pm.position)
+      from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id
+      where pm.post_id = p.id and pm.workspace_id = p.workspace_id and pm.part >= 0)
+    else (
+      select json_agg(${fileRow(sql`coalesce(own.file ->> 'alt_text', m.alt_text)`)} order by own.position)
+      from jsonb_array_elements(pc.media) with ordinality own (file, position)
+      join media_files m on m.id = (own.file ->> 'media_id')::uuid and m.workspace_id = pc.workspace_id)
+    end as files,
+    (select json_agg(${fileRow(sql`m.alt_text`)})
+      from media_files m where m.workspace_id = pc.workspace_id and m.id = any(array(
+        select value::uuid from jsonb_each_text(coalesce(pc.defaults, '{}') || coalesce(pc.options, '{}'))
+        where value ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'))) as "filesOfOptions",
+    (select json_agg(ledger order by part)
+      from (${countingRows(of, runOf(of))}) ledger) as entries
+  from post_channels pc
+  join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
+  join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+  left join channel_grants g on g.channel_id = c.id and g.workspace_id = c.workspace_id
+  where pc.id = ${of.postChannelId} and pc.post_id = ${postId} and pc.workspace_id = ${of.workspaceId}`;
+
+/** SQL: a {@link FileRow} of a media file `m`, as JSON. */
+const fileRow = (altText: RawBuilder<unknown>, part = sql`0`) =>
+  sql`json_build_object('id', m.id, 'name', m.name, 'type', m.type, 'sizeBytes', m.size_bytes, 'width', m.width,
+    'height', m.height, 'durationMs', m.duration_ms, 'details', m.details, 'altText', ${altText}, 'part', ${part},
+    'storageKey', m.storage_key, 'deletedAt', m.deleted_at)`;
+
+const runOf = (of: LedgerOf) =>
+  sql`case p.status when 'draft' then coalesce(${lastRun(of)}, p.run) else p.run end`;
+
+function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow): PublishJob {
+  const { parkedUntil, postStatus, override, defaults, body, thread, video, ...channel } = row;
+  const { files, filesOfOptions, entries, ...ofChannel } = channel;
   const rules = deps.networks[row.platform]?.rules;
   const { threads = true, comments = false, options: schema = noOptions } = rules ?? {};
-  const own = textsForChannel(row, row.override, threads);
-  const chosen = { defaults: row.defaults, video: row.video, own: row.options };
-  const options = optionsFor({ options: schema }, chosen);
+  const own = textsForChannel({ body, thread }, override, threads);
+  const options = optionsFor({ options: schema }, { defaults, video, own: row.options });
   const texts = withComment(own, options, comments);
   const content = {
-    media: mediaOf(deps, row.media ?? [], Math.max(1, own.length)),
+    media: filesOfParts(opened(deps, files ?? []), Math.max(1, own.length)),
     options,
-    optionFiles: filesInOptions(schema, options, opened(deps, row.option_files ?? [])),
+    optionFiles: filesInOptions(schema, options, opened(deps, filesOfOptions ?? [])),
   };
-  const ledger = entriesOf(content, row.ledger ?? []);
+  const ledger = entriesOf(content, entries ?? []);
   const isBeingSent = row.status === 'publishing' || row.status === 'retrying';
-  const isCancelled = row.post_status === 'draft' && isBeingSent;
+  const isCancelled = postStatus === 'draft' && isBeingSent;
   return {
     ...request,
-    channelId: row.channel_id,
-    platform: row.platform,
-    baseUrl: row.base_url,
-    isDisconnected: row.is_disconnected,
-    isLost: row.is_lost,
-    run: row.run,
-    isPublishing: row.post_status === 'publishing',
+    ...ofChannel,
+    isPublishing: postStatus === 'publishing',
     isCancelled,
     isAccepted: isWhole({ texts, isCancelled }, ledger),
     hasBegun: ledger.some((entry) => mayBeLive(entry) || entry.sealedUploads !== null),
     isInDoubt: ledger.some(isOpen),
     ledger,
-    revision: row.revision,
-    attempts: row.tries,
-    dueAt: row.due_at ?? firstSendOf(ledger) ?? deps.now(),
-    status: row.status,
-    errorCode: row.error_code,
+    dueAt: row.dueAt ?? firstSendOf(ledger) ?? deps.now(),
     texts: texts.length > 0 ? texts : [''],
     ...content,
-    account: channelAccountOf(row),
-    limit: deps.limits.announced.longest(
-      { platform: row.platform, baseUrl: row.base_url },
-      row.parked_until,
-    ),
+    limit: deps.limits.announced.longest(row, parkedUntil),
   };
 }
 
@@ -173,27 +203,12 @@ function firstSendOf(ledger: readonly LedgerEntry[]): Date | undefined {
   return times.toSorted((a, b) => a.getTime() - b.getTime())[0];
 }
 
-/** Groups files by part. Opening a deleted file fails. */
-const mediaOf = (deps: ActivityDeps, rows: readonly MediaRow[], parts: number): PartMedia[][] =>
-  filesOfParts(opened(deps, rows), parts);
+/** Opening a deleted file fails. */
+const opened = (deps: ActivityDeps, rows: readonly FileRow[]) =>
+  rows.map((row) => ({ ...row, open: (fromByte = 0) => openFile(deps, row, fromByte) }));
 
-const opened = (deps: ActivityDeps, rows: readonly MediaRow[]) =>
-  rows.map((row) => ({
-    id: row.id,
-    name: row.name,
-    type: row.type,
-    sizeBytes: row.size_bytes,
-    width: row.width,
-    height: row.height,
-    durationMs: row.duration_ms,
-    details: row.details,
-    altText: row.alt_text,
-    part: row.part,
-    open: (fromByte = 0) => openFile(deps, row, fromByte),
-  }));
-
-async function openFile(deps: ActivityDeps, row: MediaRow, fromByte: number): Promise<Readable> {
-  if (row.deleted_at !== null) {
+async function openFile(deps: ActivityDeps, row: FileRow, fromByte: number): Promise<Readable> {
+  if (row.deletedAt !== null) {
     const message = `The file "${row.name}" is no longer in the media library, and the post does not go out without it.`;
     throw new NetworkError('media_refused', message, { accepted: 'no' });
   }
@@ -201,7 +216,7 @@ async function openFile(deps: ActivityDeps, row: MediaRow, fromByte: number): Pr
   const stream = await openStored(deps, row, fromByte);
   if (stream === null) {
     deps.log.error(
-      { file: row.id, key: row.storage_key },
+      { file: row.id, key: row.storageKey },
       'a file of the media library is missing in the storage: the API and all workers need the same PUNCTUAL_MEDIA_DIR or PUNCTUAL_S3_BUCKET',
     );
     const message = `The file "${row.name}" is missing in the media storage of this service. The post is not at fault. The operator finds the reason in the worker's log.`;
@@ -214,7 +229,7 @@ async function openFile(deps: ActivityDeps, row: MediaRow, fromByte: number): Pr
 /** @throws NetworkError with a message for the post's owner. The log has the storage's error for the operator. */
 async function openStored(
   { storage, log }: ActivityDeps,
-  row: MediaRow,
+  row: FileRow,
   fromByte: number,
 ): Promise<Readable | null> {
   const tell = (error: unknown) => {
@@ -225,8 +240,8 @@ async function openStored(
   };
   try {
     const stream = await storage.open(
-      row.storage_key,
-      fromByte > 0 ? { start: fromByte, end: row.size_bytes - 1 } : undefined,
+      row.storageKey,
+      fromByte > 0 ? { start: fromByte, end: row.sizeBytes - 1 } : undefined,
     );
     return stream?.on('error', tell) ?? null;
   } catch (error) {

@@ -22,12 +22,12 @@ import {
   type PublishFailure,
 } from './failures.ts';
 import {
+  loadJob,
   isPublishWindowOver,
   publishWindowEndMs,
   type PublishJob,
   type PublishRequest,
 } from './job.ts';
-import { loadJob } from './load-job.ts';
 import { checkPacing, recordWait, type PacingWait } from './pacing.ts';
 import { recordFailure } from './record-failure.ts';
 import { sendThread } from './send-thread.ts';
@@ -130,7 +130,7 @@ async function attemptAt(
   if (job.isLost) {
     await deps.orm.em
       .fork()
-      .transactional((em) => markAccessRestored(em, deps, job, job.account.sealedCredentials));
+      .transactional((em) => markAccessRestored(em, deps, job, job.sealedCredentials));
   }
 
   logPublished(deps, job);

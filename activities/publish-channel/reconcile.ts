@@ -5,7 +5,7 @@ import {
   unclaimed,
   type LedgerEntry,
 } from '../../db/ledger/entries.ts';
-import { markDoubted, markNotAccepted, markSent } from '../../db/ledger/outcomes.ts';
+import { markSent, markUnsent } from '../../db/ledger/outcomes.ts';
 import { isOpen } from '../../domain/live-parts.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
@@ -82,9 +82,8 @@ async function reconcileStep(
   const noted = finding.kind === 'absent' ? finding.data : undefined;
   const unsent = step.map((entry, index) => ({ ...entry, data: noted?.[index] ?? entry.data }));
   const em = deps.orm.em.fork();
-  await (isHidden
-    ? markDoubted(em, job.workspaceId, unsent, deps.now())
-    : markNotAccepted(em, job.workspaceId, unsent, 'ready', deps.now()));
+  const state = isHidden ? 'doubted' : 'ready';
+  await markUnsent(em, job.workspaceId, unsent, state, deps.now());
 }
 
 /** Whether the next send repeats these parts unchanged: the same text under the same key. */

@@ -7,7 +7,7 @@ import {
   newEntry,
   SupersededError,
 } from '../../db/ledger/intents.ts';
-import { markNotAccepted, markSent } from '../../db/ledger/outcomes.ts';
+import { markSent, markUnsent } from '../../db/ledger/outcomes.ts';
 import { query } from '../../db/query.ts';
 import { canRetryLater } from '../../domain/channel-error.ts';
 import { isOpen } from '../../domain/live-parts.ts';
@@ -225,9 +225,7 @@ async function sendStep(
     if (error.accepted === 'no') {
       spending.regain(step);
       const state = canRetryLater[error.code] ? 'ready' : 'refused';
-      if (
-        !(await markNotAccepted(deps.orm.em.fork(), job.workspaceId, marked, state, deps.now()))
-      ) {
+      if (!(await markUnsent(deps.orm.em.fork(), job.workspaceId, marked, state, deps.now()))) {
         throw new SupersededError('Another attempt took over while this one sent nothing.');
       }
 

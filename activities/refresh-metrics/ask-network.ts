@@ -5,16 +5,13 @@ import { NetworkError, type Connection, type MetricsReader } from '../../network
 import { describeError } from '../../runtime/logger.ts';
 import {
   accountColumns,
-  channelAccountOf,
   classifyTokenRefusal,
   openConnection,
   openedGrant,
-  type AccountRow,
   type ChannelAccount,
 } from '../channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 
-/** Context of all reads of one network. */
 export type RefreshContext = {
   readonly deps: ActivityDeps;
   readonly reader: MetricsReader;
@@ -35,35 +32,20 @@ export type ReadAccount = ChannelAccount & {
   readonly followersUpdatedAt: Date | null;
 };
 
-type Row = AccountRow & {
-  readonly platform: string;
-  readonly base_url: string;
-  readonly followers_updated_at: Date | null;
-};
-
 /** @returns null if the channel no longer has access. */
 export async function loadAccount(
   { orm }: Pick<ActivityDeps, 'orm'>,
   workspaceId: string,
   channelId: string,
 ): Promise<ReadAccount | null> {
-  const [row] = await query(
+  const [account] = await query(
     orm.em.fork(),
-    sql<Row>`select c.platform, c.base_url, c.followers_updated_at, ${accountColumns}
+    sql<ReadAccount>`select ${accountColumns}, c.followers_updated_at as "followersUpdatedAt"
       from channels c left join channel_grants g on g.channel_id = c.id and g.workspace_id = c.workspace_id
       where c.id = ${channelId} and c.workspace_id = ${workspaceId}
         and c.disconnected_at is null and c.state = 'connected'`,
   );
-  return row
-    ? {
-        workspaceId,
-        channelId,
-        platform: row.platform,
-        baseUrl: row.base_url,
-        followersUpdatedAt: row.followers_updated_at,
-        account: channelAccountOf(row),
-      }
-    : null;
+  return account ?? null;
 }
 
 type Asking = {

@@ -13,7 +13,7 @@ export type DueRow = {
   readonly channelId: string;
   /** The network's id of the post; for a thread, of its first part. */
   readonly remoteId: string;
-  readonly publishedAtMs: number;
+  readonly publishedAt: Date;
 };
 
 export type Claimed = {
@@ -43,14 +43,8 @@ const unreadableDelayMs = 24 * 3_600_000;
 /** Clock skew allowed for the API process that requested the refresh, in milliseconds. */
 const clockSkewMs = 5000;
 
-type Row = {
-  id: string;
-  post_id: string;
-  workspace_id: string;
-  channel_id: string;
-  remote_id: string;
-  published_at: Date;
-  verdict: 'read' | 'never' | 'lost' | 'unreadable' | 'limited' | 'early';
+type JudgedRow = DueRow & {
+  readonly verdict: 'read' | 'never' | 'lost' | 'unreadable' | 'limited' | 'early';
 };
 
 /**
@@ -71,7 +65,7 @@ export async function claimDue(
       ? sql``
       : sql`and pc.post_id = ${post.postId} and pc.workspace_id = ${post.workspaceId}`;
   // A new plan each time: the number of due rows varies from 0 to 100,000.
-  const rows = await queryPlanned<Row>(
+  const rows = await queryPlanned<JudgedRow>(
     orm.em.fork(),
     sql`with due as materialized (
         select pc.id, c.state <> 'connected' or c.disconnected_at is not null as is_lost,
@@ -103,20 +97,12 @@ export async function claimDue(
           when 'limited' then judged.limited_until when 'early' then judged.early_until
           when 'read' then ${lease}::timestamptz end
         from judged where pc.id = judged.id
-        returning pc.id, pc.post_id, pc.workspace_id, pc.channel_id, judged.remote_id, pc.published_at, judged.verdict`,
+        returning pc.id, pc.post_id as "postId", pc.workspace_id as "workspaceId", pc.channel_id as "channelId",
+          judged.remote_id as "remoteId", pc.published_at as "publishedAt", judged.verdict`,
   );
   const due = rows.filter(({ verdict }) => verdict === 'read');
-  return { rows: due.map(dueRow), lease, postponed: rows.length - due.length };
+  return { rows: due, lease, postponed: rows.length - due.length };
 }
-
-const dueRow = (row: Row): DueRow => ({
-  id: row.id,
-  postId: row.post_id,
-  workspaceId: row.workspace_id,
-  channelId: row.channel_id,
-  remoteId: row.remote_id,
-  publishedAtMs: row.published_at.getTime(),
-});
 
 /** A claimed row and the time of its next read; null for none. */
 export type RescheduledRow = {

@@ -141,7 +141,6 @@ const [soonMs, failedMs, refusedMs] = [60_000, 15 * 60_000, 3_600_000];
 
 type Failed = {
   readonly error: unknown;
-  /** Posts of the failed call. */
   readonly batch: readonly DueRow[];
   /** Posts of the failed call and all later ones. */
   readonly rest: readonly DueRow[];

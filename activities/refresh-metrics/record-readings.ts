@@ -93,7 +93,7 @@ async function recordReadings(
   const unasked: RescheduledRow[] = [];
   for (const row of rows) {
     const reading = readings.get(row.remoteId);
-    const nextMs = nextReadMs(row.publishedAtMs, readAt.getTime(), everyMs);
+    const nextMs = nextReadMs(row.publishedAt.getTime(), readAt.getTime(), everyMs);
     const moved = { ...row, nextAt: nextMs === null ? null : new Date(nextMs) };
     if (reading?.kind === 'gone') {
       gone.push(row);

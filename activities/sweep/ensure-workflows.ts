@@ -47,7 +47,6 @@ type Kind = {
   readonly version: RawBuilder<unknown>;
   /** The version that Temporal has. The relay starts the workflows of rows whose version is higher. */
   readonly synced: RawBuilder<unknown>;
-  /** The row should have a workflow. */
   readonly isOpen: RawBuilder<unknown>;
   /** The row is to be checked now. */
   readonly isTurn: (at: At) => RawBuilder<unknown>;

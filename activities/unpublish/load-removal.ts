@@ -5,12 +5,7 @@ import { isBeingRemoved, unpublishValues } from '../../db/channel-status.ts';
 import { query } from '../../db/query.ts';
 import type { NetworkLimit } from '../../domain/channel-error.ts';
 import type { Unpublish } from '../../domain/post-view.ts';
-import {
-  accountColumns,
-  channelAccountOf,
-  type AccountRow,
-  type ChannelAccount,
-} from '../channel-account.ts';
+import { accountColumns, type ChannelAccount } from '../channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { UnpublishRequest } from './unpublish-request.ts';
 
@@ -28,14 +23,8 @@ export type Removal = RemovalRequest &
     readonly live: readonly LedgerEntry[];
   };
 
-type Row = AccountRow & {
-  parked_until: Date | null;
-  channel_id: string;
-  platform: string;
-  base_url: string;
-  is_disconnected: boolean;
-  unpublish: Unpublish;
-  url: string | null;
+type Row = Omit<Removal, 'postId' | 'postChannelId' | 'limit' | 'live'> & {
+  readonly parkedUntil: Date | null;
 };
 
 /** @returns null if the channel no longer exists. */
@@ -48,8 +37,8 @@ export async function loadRemoval(
   const [row] = await query(
     em,
     sql<Row>`
-      select c.id as channel_id, c.platform, c.base_url, c.disconnected_at is not null as is_disconnected,
-        pc.unpublish, pc.url, ${accountColumns}, c.parked_until
+      select ${accountColumns}, c.disconnected_at is not null as "isDisconnected", pc.unpublish, pc.url,
+        c.parked_until as "parkedUntil"
       from post_channels pc
       join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
       left join channel_grants g on g.channel_id = c.id and g.workspace_id = c.workspace_id
@@ -61,20 +50,12 @@ export async function loadRemoval(
   }
 
   const entries = await readEntries(em, request, lastRun(request));
+  const { parkedUntil, ...removal } = row;
   return {
     ...request,
-    channelId: row.channel_id,
-    platform: row.platform,
-    baseUrl: row.base_url,
-    isDisconnected: row.is_disconnected,
-    unpublish: row.unpublish,
-    url: row.url,
-    limit: limits.announced.longest(
-      { platform: row.platform, baseUrl: row.base_url },
-      row.parked_until,
-    ),
+    ...removal,
+    limit: limits.announced.longest(removal, parkedUntil),
     live: entries.filter(({ state }) => state === 'sent'),
-    account: channelAccountOf(row),
   };
 }
 

@@ -1,5 +1,4 @@
 import { sql, type RawBuilder } from 'kysely';
-import type { Json } from '../../domain/json-schema.ts';
 import type { PartState } from '../../domain/live-parts.ts';
 import { postAddress } from '../../domain/texts.ts';
 import type { Options } from '../../networks/content-rules.ts';
@@ -26,20 +25,11 @@ export type LedgerEntry = PreparedPart & {
 };
 
 /** As PostgreSQL returns it. Times within JSON are strings. */
-export type EntryRow = {
-  id: string;
-  run: number;
-  part: number;
-  key: string;
-  text: string;
-  state: PartState;
-  remote_data: Json;
-  remote_id: string | null;
-  url: string | null;
-  warning: string | null;
-  sealed_uploads: string | null;
-  sending_at: string | Date | null;
-  sending_for_ms: number | null;
+export type EntryRow = Omit<LedgerEntry, keyof PostedContent | 'sent' | 'sendingAt'> & {
+  readonly remoteId: string | null;
+  readonly url: string | null;
+  readonly warning: string | null;
+  readonly sendingAt: string | Date | null;
 };
 
 /**
@@ -52,22 +42,20 @@ export const countingRows = (
   { workspaceId, postChannelId }: LedgerOf,
   run: RawBuilder<unknown> | number,
 ): RawBuilder<EntryRow> => sql<EntryRow>`
-  select distinct on (part) id, run, part, key, text, state, remote_data, remote_id, url, warning,
-    sealed_uploads, sending_at,
-    (extract(epoch from clock_timestamp() - sending_at) * 1000)::float8 as sending_for_ms
+  select distinct on (part) id, run, part, key, text, state, remote_data as data, remote_id as "remoteId", url, warning,
+    sealed_uploads as "sealedUploads", sending_at as "sendingAt",
+    (extract(epoch from clock_timestamp() - sending_at) * 1000)::float8 as "sendingForMs"
   from post_parts pp
   where post_channel_id = ${postChannelId} and workspace_id = ${workspaceId}
     and (run = ${run} or ${mayBeLiveInSql('pp')})
   order by part, state = 'sent' desc, ${openInSql('pp')} desc, run desc`;
 
-/** SQL: the last run in the ledger of a channel. */
 export const lastRun = ({ workspaceId, postChannelId }: LedgerOf): RawBuilder<number> =>
   sql<number>`(select max(run) from post_parts
     where post_channel_id = ${postChannelId} and workspace_id = ${workspaceId})`;
 
 /** Content of a post's channel that the ledger does not store. */
 export type PostedContent = {
-  /** Files of each part. */
   readonly media: readonly (readonly PartMedia[])[];
   readonly options: Options;
   readonly optionFiles: Readonly<Record<string, PartMedia>>;
@@ -87,27 +75,17 @@ export const entriesOf = (
   { media, options, optionFiles }: PostedContent,
   rows: readonly EntryRow[],
 ): LedgerEntry[] =>
-  rows.map((row) => ({
-    id: row.id,
-    run: row.run,
-    part: row.part,
-    key: row.key,
-    text: row.text,
-    state: row.state,
-    media: media[row.part] ?? [],
+  rows.map(({ remoteId, url, warning, sendingAt, ...entry }) => ({
+    ...entry,
+    media: media[entry.part] ?? [],
     options,
     optionFiles,
-    data: row.remote_data,
-    sent: sentOf(row),
-    sendingAt: row.sending_at === null ? null : new Date(row.sending_at),
-    sendingForMs: row.sending_for_ms,
-    sealedUploads: row.sealed_uploads,
+    sent:
+      remoteId !== null && url !== null
+        ? { remoteId, url, ...(warning !== null && { warning }) }
+        : null,
+    sendingAt: sendingAt === null ? null : new Date(sendingAt),
   }));
-
-const sentOf = ({ remote_id: remoteId, url, warning }: EntryRow): SentPart | null =>
-  remoteId !== null && url !== null
-    ? { remoteId, url, ...(warning === null ? {} : { warning }) }
-    : null;
 
 /** Whether every part is live, with its id. The first intent stores all parts. */
 export const isComplete = (entries: readonly LedgerEntry[]): boolean =>
@@ -117,7 +95,6 @@ export const isComplete = (entries: readonly LedgerEntry[]): boolean =>
 export const sentPartsOf = (entries: readonly LedgerEntry[]): SentPart[] =>
   entries.flatMap(({ sent }) => (sent === null ? [] : [sent]));
 
-/** A channel of a post, with its account. */
 export type OfAccount = LedgerOf & { readonly channelId: string };
 
 /**

@@ -24,26 +24,31 @@ export const markSent = (
   where pp.id = live.id and pp.workspace_id = ${workspaceId}`;
 
 /**
- * Records that a send certainly failed: `ready` may be sent later, `refused` not in this run. Only for this send:
- * another attempt may have sent the part again while this one hung.
+ * Records that a part is not known to be live: the send certainly failed (`ready` may be sent later, `refused` not
+ * in this run), or the network does not show posts (`doubted`): only sending the same parts again can tell, and they
+ * stay open until then. Only for this send: another attempt may have sent the part again while this one hung.
  *
- * @param step Entries as they were when sent or reconciled.
+ * @param step Entries as they were when sent or reconciled, with the data for the next send.
  * @returns false if another attempt has changed one since.
  */
-export async function markNotAccepted(
+export async function markUnsent(
   em: Em,
   workspaceId: string,
   step: readonly LedgerEntry[],
-  state: 'ready' | 'refused',
+  state: 'ready' | 'refused' | 'doubted',
   now: Date,
 ): Promise<boolean> {
+  const [from, sendingAt] =
+    state === 'doubted'
+      ? [sql`pp.state in ('sending', 'doubted')`, sql`pp.sending_at`]
+      : [sql`pp.state <> 'sent'`, sql`null`];
   const marked = await query(
     em,
-    sql`update post_parts pp set state = ${state}, sending_at = null, updated_at = ${now},
+    sql`update post_parts pp set state = ${state}, sending_at = ${sendingAt}, updated_at = ${now},
         remote_data = sent.remote_data::jsonb
-      from unnest(${step.map(({ id }) => id)}::uuid[], ${step.map(({ sendingAt }) => sendingAt)}::timestamptz[],
+      from unnest(${step.map(({ id }) => id)}::uuid[], ${step.map(({ sendingAt: at }) => at)}::timestamptz[],
         ${step.map(({ data }) => JSON.stringify(data))}::text[]) as sent (id, sending_at, remote_data)
-      where pp.id = sent.id and pp.workspace_id = ${workspaceId} and pp.state <> 'sent'
+      where pp.id = sent.id and pp.workspace_id = ${workspaceId} and ${from}
         and pp.sending_at is not distinct from sent.sending_at
       returning pp.id`,
   );
@@ -60,31 +65,6 @@ export const markRejected = (
   set state = 'refused', remote_id = null, url = null, sending_at = null, sealed_uploads = null, updated_at = ${now}
   where pp.post_channel_id = ${postChannelId} and pp.workspace_id = ${workspaceId} and pp.state = 'sent'
     and pp.part >= ${part}`;
-
-/**
- * Records that the network does not show posts, so that only sending the same parts again can tell. They stay open
- * until then.
- *
- * @param step Entries with the data for the next send.
- * @returns false if another attempt has changed one since.
- */
-export async function markDoubted(
-  em: Em,
-  workspaceId: string,
-  step: readonly LedgerEntry[],
-  now: Date,
-): Promise<boolean> {
-  const marked = await query(
-    em,
-    sql`update post_parts pp set state = 'doubted', updated_at = ${now}, remote_data = doubted.remote_data::jsonb
-      from unnest(${step.map(({ id }) => id)}::uuid[], ${step.map(({ sendingAt }) => sendingAt)}::timestamptz[],
-        ${step.map(({ data }) => JSON.stringify(data))}::text[]) as doubted (id, sending_at, remote_data)
-      where pp.id = doubted.id and pp.workspace_id = ${workspaceId} and pp.state in ('sending', 'doubted')
-        and pp.sending_at is not distinct from doubted.sending_at
-      returning pp.id`,
-  );
-  return marked.length === step.length;
-}
 
 /** A post that a person found. `url` is as `postAddress` formats it. */
 export type FoundPost = { readonly url: string; readonly remoteId: string | null };

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { claimPost, type Claim } from '../../../activities/claim-post.ts';
 import { finalizePost } from '../../../activities/finalize-post.ts';
 import { publishChannel } from '../../../activities/publish-channel/publish-channel.ts';
-import { loadJob } from '../../../activities/publish-channel/load-job.ts';
+import { loadJob } from '../../../activities/publish-channel/job.ts';
 import { attempt } from '../../support/attempt.ts';
 import { beginsToSend } from '../../support/begins-to-send.ts';
 import type { Client, Reply } from '../../support/client.ts';
