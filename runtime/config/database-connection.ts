@@ -5,7 +5,6 @@ export type DatabaseConnection = {
   readonly connectionString: string;
   /** Absent when the URL has no TLS parameter: pg then follows `PGSSLMODE`. */
   readonly ssl?: false | Tls;
-  readonly sslnegotiation?: 'postgres' | 'direct';
 };
 
 type Tls = {
@@ -14,11 +13,8 @@ type Tls = {
   readonly rejectUnauthorized?: boolean;
   readonly checkServerIdentity?: () => undefined;
   readonly ca?: string;
-  readonly crl?: string;
   readonly cert?: string;
   readonly key?: string;
-  readonly passphrase?: string;
-  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
 };
 
 /** An invalid or unsupported parameter of `DATABASE_URL`. The message starts with the setting's name. */
@@ -29,17 +25,7 @@ export class DatabaseUrlError extends Error {
 const modes = ['disable', 'require', 'no-verify', 'verify-ca', 'verify-full'] as const;
 type Mode = (typeof modes)[number];
 
-const names: ReadonlySet<string> = new Set([
-  'ssl',
-  'sslmode',
-  'sslnegotiation',
-  'sslrootcert',
-  'sslcert',
-  'sslkey',
-  'sslpassword',
-  'sslcrl',
-  'ssl_min_protocol_version',
-]);
+const names: ReadonlySet<string> = new Set(['sslmode', 'sslrootcert', 'sslcert', 'sslkey']);
 
 /**
  * Reads the TLS parameters of a PostgreSQL URL with libpq's meanings. pg and MikroORM interpret them differently, so
@@ -63,32 +49,15 @@ export function databaseConnection(databaseUrl: string): DatabaseConnection {
   }
 
   const mode = modeOf(own);
-  const sslnegotiation = negotiationOf(own, mode);
   return {
     connectionString,
     ...(mode === undefined ? {} : { ssl: mode === 'disable' ? false : tlsOf(own, mode, address) }),
-    ...(sslnegotiation === undefined ? {} : { sslnegotiation }),
   };
 }
 
-/** Values of pg's own `ssl` parameter, with pg's meanings. */
-const modesOfSsl: Readonly<Record<string, Mode>> = {
-  true: 'verify-full',
-  1: 'verify-full',
-  false: 'disable',
-  0: 'disable',
-  'no-verify': 'no-verify',
-};
-
 function modeOf(own: URLSearchParams): Mode | undefined {
-  const ssl = own.get('ssl');
-  if (ssl !== null && !Object.hasOwn(modesOfSsl, ssl)) {
-    throw new DatabaseUrlError(`DATABASE_URL: ssl must be true or false, not "${ssl}".`);
-  }
-
-  const byDefault = ssl === null ? undefined : modesOfSsl[ssl];
-  const given = own.get('sslmode') ?? byDefault;
-  if (given === undefined) {
+  const given = own.get('sslmode');
+  if (given === null) {
     return own.size > 0 ? 'verify-full' : undefined;
   }
 
@@ -102,21 +71,6 @@ function modeOf(own: URLSearchParams): Mode | undefined {
   }
 
   return mode;
-}
-
-function negotiationOf(own: URLSearchParams, mode: Mode | undefined) {
-  const given = own.get('sslnegotiation');
-  if (given === null) {
-    return undefined;
-  }
-
-  if (given !== 'postgres' && (given !== 'direct' || mode === 'disable')) {
-    throw new DatabaseUrlError(
-      `DATABASE_URL: sslnegotiation must be postgres, or direct with TLS, not "${given}".`,
-    );
-  }
-
-  return given;
 }
 
 function tlsOf(own: URLSearchParams, mode: Exclude<Mode, 'disable'>, address: string): Tls {
@@ -137,19 +91,15 @@ function tlsOf(own: URLSearchParams, mode: Exclude<Mode, 'disable'>, address: st
 
   const ca = root === 'system' ? undefined : fileOf(own, 'sslrootcert');
   const host = URL.parse(address)?.hostname.replace(/^\[|\]$/gv, '');
-  const passphrase = own.get('sslpassword');
   const files = {
     ca,
     cert: fileOf(own, 'sslcert'),
     key: fileOf(own, 'sslkey'),
-    crl: fileOf(own, 'sslcrl'),
   };
   return {
     ...(host ? { host } : {}),
     ...checksOf(mode, ca !== undefined),
     ...Object.fromEntries(Object.entries(files).filter(([, text]) => text !== undefined)),
-    ...(passphrase === null ? {} : { passphrase }),
-    ...minimumOf(own),
   };
 }
 
@@ -178,15 +128,4 @@ function fileOf(own: URLSearchParams, name: string): string | undefined {
       cause: error,
     });
   }
-}
-
-function minimumOf(own: URLSearchParams): Pick<Tls, 'minVersion'> {
-  const given = own.get('ssl_min_protocol_version');
-  if (given !== null && given !== 'TLSv1.2' && given !== 'TLSv1.3') {
-    throw new DatabaseUrlError(
-      `DATABASE_URL: ssl_min_protocol_version must be TLSv1.2 or TLSv1.3, not "${given}".`,
-    );
-  }
-
-  return given === null ? {} : { minVersion: given };
 }
