@@ -156,7 +156,6 @@ const codes: Readonly<Record<string, EgressErrorCode>> = {
 export const blocked = (reason: string): EgressError =>
   new EgressError('blocked_destination', reason, { maybeSent: false });
 
-/** An error with the message of its code. The cause is only for the log. */
 export function egressError(
   code: EgressErrorCode,
   options: { maybeSent: boolean; cause?: unknown },

@@ -1,0 +1,242 @@
+import { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import type { KeyedSemaphore } from '../concurrency.ts';
+import { createIdleTimeout, type IdleTimeout } from '../timers.ts';
+import { BodyTooLargeError, egressError, toEgressError, type Download } from './egress.ts';
+
+/**
+ * Sends one request and returns its response while the body still arrives. Buffers no more than a stream's buffer: a
+ * slow reader slows the connection, and this time does not count as a stall of the server.
+ *
+ * Uses undici's dispatch handler instead of `request()`, because only the handler sees the moment before the first byte
+ * is written. A failure before that moment was certainly not sent (`maybeSent`). undici never sends a request twice
+ * here: it only moves a request to another connection while none of it was written.
+ *
+ * @throws EgressError; so does the body, which may also fail with a BodyTooLargeError.
+ */
+export function streamExchange(
+  dispatcher: Dispatcher,
+  options: Dispatcher.DispatchOptions,
+  limits: AnswerLimits,
+): Promise<Omit<Download, 'url'>> {
+  const answer = new StreamedAnswer(limits);
+  dispatcher.dispatch(options, answer);
+  return answer.head;
+}
+
+type AnswerLimits = {
+  readonly maxBytes: number;
+  /** The longest silence of the server, in milliseconds. */
+  readonly stallMs: number;
+  /** Must not be aborted yet. */
+  readonly signal: AbortSignal;
+  /** As in `EgressRequest`. */
+  readonly mayStart?: (() => boolean) | undefined;
+  /**
+   * Called when undici has released the request and its connection; for an abandoned request, this is after the result.
+   */
+  readonly onFreed: () => void;
+};
+
+type Controller = Dispatcher.DispatchController;
+type Head = Omit<Download, 'url'>;
+
+/** Handles undici's events of one exchange and provides the body as a stream. */
+class StreamedAnswer implements Dispatcher.DispatchHandler {
+  readonly #limits: AnswerLimits;
+  readonly #head = Promise.withResolvers<Head>();
+  readonly #body: Readable;
+  readonly #idle: IdleTimeout;
+  readonly #onAbort = () => this.#failLate(this.#limits.signal.reason);
+  #controller: Controller | undefined;
+  #state: 'waiting' | 'open' | 'over' = 'waiting';
+  #length = 0;
+
+  constructor(limits: AnswerLimits) {
+    this.#limits = limits;
+    this.#idle = createIdleTimeout(limits.stallMs, () =>
+      this.#failLate(new Error(`Nothing came for ${limits.stallMs} ms.`)),
+    );
+    this.#body = new Readable({
+      read: () => this.#goOn(),
+      destroy: (error, done) => {
+        this.#leave();
+        done(error);
+      },
+    });
+    // A reader gets the error from the stream's state, even when it starts late.
+    this.#body.on('error', () => {});
+    limits.signal.addEventListener('abort', this.#onAbort);
+    this.#idle.touch();
+  }
+
+  /** Rejects with an EgressError. */
+  get head(): Promise<Head> {
+    return this.#head.promise;
+  }
+
+  onRequestStart(controller: Controller): void {
+    if (this.#state === 'waiting' && this.#limits.mayStart?.() === false) {
+      this.#fail(egressError('timeout', { maybeSent: false }));
+    }
+
+    this.#controller = controller;
+    if (this.#state === 'over') {
+      controller.abort(givenUp());
+    }
+  }
+
+  /** 1xx statuses precede the final one and do not show that it will come. */
+  onResponseStart(
+    _controller: Controller,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    if (status >= 200 && this.#state === 'waiting') {
+      this.#state = 'open';
+      this.#idle.touch();
+      this.#head.resolve({ status, headers: firstValues(headers), body: this.#body });
+    }
+  }
+
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    if (this.#state !== 'open') {
+      return;
+    }
+
+    this.#length += chunk.length;
+    if (this.#length > this.#limits.maxBytes) {
+      this.#fail(new BodyTooLargeError(this.#limits.maxBytes));
+      return;
+    }
+
+    this.#idle.touch();
+    if (!this.#body.push(chunk)) {
+      this.#idle.pause();
+      controller.pause();
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.#state !== 'over') {
+      this.#close();
+      this.#body.push(null);
+    }
+
+    this.#limits.onFreed();
+  }
+
+  onResponseError(_controller: Controller, error: Error): void {
+    this.#fail(nameFailure(error, this.#controller !== undefined));
+    this.#limits.onFreed();
+  }
+
+  #goOn(): void {
+    if (this.#state === 'open') {
+      this.#idle.touch();
+      this.#controller?.resume();
+    }
+  }
+
+  #failLate(cause: unknown): void {
+    this.#fail(egressError('timeout', { maybeSent: this.#controller !== undefined, cause }));
+  }
+
+  #fail(error: Error): void {
+    if (this.#state !== 'over') {
+      // Before the head, no caller has the body, so its error would be unhandled.
+      const isOpen = this.#state === 'open';
+      this.#leave();
+      this.#head.reject(error);
+      this.#body.destroy(isOpen ? error : undefined);
+    }
+  }
+
+  /** Aborts the exchange. */
+  #leave(): void {
+    if (this.#state !== 'over') {
+      this.#close();
+      this.#controller?.abort(givenUp());
+    }
+  }
+
+  #close(): void {
+    this.#state = 'over';
+    this.#idle.pause();
+    this.#limits.signal.removeEventListener('abort', this.#onAbort);
+  }
+}
+
+const givenUp = () => new Error('The request was given up.');
+
+/** undici rejects an invalid request, such as a line break in a header. This is a bug of ours, not a network failure. */
+function nameFailure(error: Error, maybeSent: boolean): Error {
+  const isOurs = 'code' in error && error.code === 'UND_ERR_INVALID_ARG';
+  return isOurs
+    ? new TypeError(error.message, { cause: error })
+    : toEgressError(error, { maybeSent });
+}
+
+const firstValues = (headers: Readonly<Record<string, string | string[] | undefined>>) =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, [value].flat()[0] ?? '']),
+  );
+
+/** Set by undici or `requestHeaders`; a caller's value would have no effect. */
+const ownHeaders = new Set([
+  'host',
+  'connection',
+  'keep-alive',
+  'accept-encoding',
+  'content-length',
+  'transfer-encoding',
+  'expect',
+  'upgrade',
+]);
+
+/** The caller's headers, and one that keeps responses uncompressed. @throws TypeError for a header in `ownHeaders`. */
+export function requestHeaders(
+  headers: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const own = Object.keys(headers).find((name) => ownHeaders.has(name.toLowerCase()));
+  if (own !== undefined) {
+    throw new TypeError(`The header ${own} cannot be set by the caller.`);
+  }
+
+  return { ...headers, 'accept-encoding': 'identity' };
+}
+
+/** A signal that aborts at the deadline or when the caller's signal aborts, whichever is first. */
+type Deadline = { readonly signal: AbortSignal; stop(): void };
+
+/** Starts the deadline. `stop` frees the timer, which otherwise keeps the process alive. */
+export function startDeadline(timeoutMs: number, callerSignal?: AbortSignal): Deadline {
+  const clock = new AbortController();
+  const timer = setTimeout(() => {
+    clock.abort(new Error(`No answer within ${timeoutMs} ms.`));
+  }, timeoutMs);
+  return {
+    signal: callerSignal ? AbortSignal.any([clock.signal, callerSignal]) : clock.signal,
+    stop: () => clearTimeout(timer),
+  };
+}
+
+/**
+ * Waits for a slot of an origin.
+ *
+ * @returns a function that releases the slot.
+ * @throws EgressError `timeout` when the signal aborts before the request could start.
+ */
+export async function acquireSlot(
+  slots: KeyedSemaphore,
+  origin: string,
+  signal: AbortSignal,
+): Promise<() => void> {
+  const release = await slots(origin, signal).catch(() => null);
+  if (release === null || signal.aborted) {
+    release?.();
+    throw egressError('timeout', { maybeSent: false, cause: signal.reason });
+  }
+
+  return release;
+}
