@@ -1,4 +1,6 @@
 import { freePort } from '../../scripts/ports.ts';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { needs } from '../support/needs.ts';
 import { sharedService } from './on-sandbox.ts';
 import { runPunctual } from './run-punctual.ts';
@@ -12,7 +14,7 @@ const cases: readonly (readonly [words: string, code: number, stderr: RegExp])[]
   ['psot list', 2, /`post`/v],
   ['post lst', 2, /`list`/v],
   ['post list --limt 5', 2, /--limit/v],
-  ['post list --limit five', 2, /"five"/v],
+  ['post list --limit five', 2, /five/v],
   ['post list --status drfat', 2, /"draft"/v],
   ['post show', 2, /POST/v],
   ['post show a b', 2, /one word too many/v],
@@ -68,4 +70,27 @@ test('a service that is away is named, and a call that may have happened is not 
   const { code, stderr } = await runPunctual(['post', 'cancel', unknown], away);
   t.is(code, 1);
   t.regex(stderr, /^POST .*ECONNREFUSED.*look before you repeat it/v);
+});
+
+test('each command of the pages has the flags that they show', async (t) => {
+  const root = path.join(import.meta.dirname, '../..');
+  const pages = ['README.md', 'docs/guides/cli.md', 'cli/README.md'];
+  const calls = pages.flatMap((page) => {
+    const text = readFileSync(path.join(root, page), 'utf8');
+    return [
+      ...text.matchAll(/(?:^|`)(?:npm run -s punctual --|punctual) (?<call>[a-z][^`\n<#]+)/gmv),
+    ];
+  });
+  const words = new Set(calls.map(({ groups }) => groups?.['call']?.trim() ?? ''));
+  t.true(words.size > 10);
+  for (const call of words) {
+    const given = [...call.matchAll(/"(?<quoted>[^"]*)"|\S+/gv)].map(
+      ([word, text]) => text ?? word,
+    );
+    if (!['auth', 'completion', 'admin'].includes(given[0] ?? '')) {
+      // It gets as far as the key, which is missing.
+      const { code, stderr } = await runPunctual(given);
+      t.is(code, 4, `${call}: ${stderr}`);
+    }
+  }
 });
