@@ -80,9 +80,10 @@ const nameOf = (error: unknown): string => (error instanceof Error ? error.name 
 const isExplained = (error: Error): boolean =>
   error instanceof UsageError || error instanceof NoKeyError || error instanceof CommandError;
 
-/** Such as ` (ECONNREFUSED)`. */
+/** Such as ` (connect ECONNREFUSED 127.0.0.1:3000)`. */
 function reasonOf({ cause }: Error): string {
   const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
-  const { code } = (inner ?? {}) as { readonly code?: unknown };
-  return typeof code === 'string' ? ` (${code})` : '';
+  return inner instanceof Error && 'code' in inner
+    ? ` (${inner.message || String(inner.code)})`
+    : '';
 }
