@@ -145,6 +145,8 @@ running(
       return answer?.ok === true && worker.log().includes('"msg":"polling"');
     };
     await poll(isReady, Boolean, 280_000);
+    const guide = await fetch(`http://127.0.0.1:${port}/docs/guides/webhooks`);
+    t.is(guide.status, 200, 'the image has the guides');
     for (const { child, log } of [api, worker]) {
       child.kill('SIGTERM');
       await once(child, 'exit');
