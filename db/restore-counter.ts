@@ -77,7 +77,7 @@ export const awaitsRestoreFinish = (orm: Orm): Promise<boolean> =>
   );
 
 export const restoredDatabase =
-  'The database is older than its workflows: it was restored from a backup or lost commits in a failover, and lacks what was published since. Workers send nothing until "npm run admin -- restore finish" has run (docs/operate/backups.md).';
+  'The database is older than its workflows: it was restored from a backup or lost commits in a failover, and lacks what was published or changed since. Workers send nothing until "npm run admin -- restore finish" has run (docs/operate/backups.md).';
 
 const doubt =
   'The service was restored from a backup, and may have published this since. Check the account, then settle this channel.';
@@ -93,19 +93,22 @@ export type Finished = {
 type ByWorkflow = {
   /** It ended since the backup began, or runs and has begun to send. */
   readonly begun: readonly string[];
-  /** It runs, and has sent nothing. */
+  /** It runs, has sent nothing, and knows no change that the database lost. */
   readonly unsent: readonly string[];
   /** When the due posts were read. Workers wait, so a post that became due since was not sent. */
   readonly at: Date;
 };
 
-/** Returns the ids of the posts that should have been sent by now, and the time of this by the database's clock. */
-export async function duePosts(em: Em): Promise<{ readonly ids: string[]; readonly at: Date }> {
-  const [row] = await query<{ ids: string[]; at: Date }>(
+/** Returns the posts that should have been sent by now with their revisions, and the time by the database's clock. */
+export async function duePosts(
+  em: Em,
+): Promise<{ readonly due: ReadonlyMap<string, number>; readonly at: Date }> {
+  const [row] = await query<{ due: Record<string, number>; at: Date }>(
     em,
-    sql`select now() as at, array(select id from posts where ${isOpenPost()} and ${dueAt()} <= now()) as ids`,
+    sql`select now() as at, coalesce(jsonb_object_agg(id, revision), '{}') as due
+      from posts where ${isOpenPost()} and ${dueAt()} <= now()`,
   );
-  return row ?? { ids: [], at: new Date() };
+  return { due: new Map(Object.entries(row?.due ?? {})), at: row?.at ?? new Date() };
 }
 
 /**
@@ -113,6 +116,32 @@ export async function duePosts(em: Em): Promise<{ readonly ids: string[]; readon
  * same backup gives higher ones, plus more than the changes of a post that one restore can lose.
  */
 const restoredRevision = sql`greatest(revision, extract(epoch from now() - timestamptz '2026-01-01Z')::int) + 1000`;
+
+type Known = {
+  readonly workspaceId: string;
+  readonly postId: string;
+  /** The newest revision that the post's workflow knows, read before this call. */
+  readonly revision: number;
+};
+
+/**
+ * Whether the database lost a change of a post. Every change is committed before the workflow is signalled. A revision
+ * that `restore finish` could not exceed is none of this service: a person signalled it.
+ */
+export async function lacksRevision(
+  em: Em,
+  { workspaceId, postId, revision }: Known,
+): Promise<boolean> {
+  const [row] = await query(
+    em,
+    sql<{
+      stored: number;
+      restored: number;
+    }>`select revision as stored, ${restoredRevision} as restored
+      from posts where id = ${postId} and workspace_id = ${workspaceId}`,
+  );
+  return row !== undefined && row.stored < revision && revision < row.restored;
+}
 
 /**
  * Makes a restored database safe to use, in the caller's transaction. Channels that may have been published since the

@@ -168,4 +168,8 @@ export type WorkflowStates = {
   readonly ofDelivery: (deliveryId: string) => Promise<WorkflowState>;
   /** Of the workflow that removes a post from its networks. */
   readonly ofRemoval: (postId: string) => Promise<WorkflowState>;
+  /** The newest revision that a post's workflow knows, and the time of its last event; null if Temporal did not say. */
+  readonly knownOfPost: (
+    postId: string,
+  ) => Promise<{ readonly revision: number; readonly at: Date } | null>;
 };

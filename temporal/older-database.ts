@@ -3,18 +3,18 @@ import { sql } from 'kysely';
 import { isOpenChannel } from '../db/channel-status.ts';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
-import { markDatabaseOlder, restoredDatabase } from '../db/restore-counter.ts';
+import { lacksRevision, markDatabaseOlder, restoredDatabase } from '../db/restore-counter.ts';
 import type { PostStatus } from '../domain/statuses.ts';
 import type { PostToSync } from '../domain/to-sync.ts';
 import { readLatestRun, type LatestRun } from './latest-run.ts';
 
-/** A workflow published a post that the database has as not sent. */
+/** A workflow published a post that the database has as not sent, or knows a change that it lacks. */
 class DatabaseOlderError extends Error {
   override readonly name = 'DatabaseOlderError';
 
   constructor(postId: string, { at }: LatestRun) {
     super(
-      `The workflow of the post ${postId} published it and ended at ${at.toISOString()}, but the post is still to be sent. ${restoredDatabase}`,
+      `The workflow of the post ${postId} published it, or was told of a change, by ${at.toISOString()}, and the database lacks that. ${restoredDatabase}`,
     );
   }
 }
@@ -54,10 +54,10 @@ export async function startOnce(
 }
 
 /**
- * Checks, before a post whose workflow ended gets another run, that the database has what the ended run did. The row is
- * read after the run ended, so it has the run's result if the database is the newest.
+ * Checks, before a post whose workflow ended gets another run, that the database has what the ended run did and knew. The
+ * row is read after the run ended, so it has the run's result if the database is the newest.
  *
- * @throws DatabaseOlderError if the run published what the row says is still to be sent.
+ * @throws DatabaseOlderError if the run published what the row says is still to be sent, or knows a newer revision.
  */
 async function assertNotOlder(
   { client, em }: Place,
@@ -70,7 +70,15 @@ async function assertNotOlder(
       from posts p join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
       where p.id = ${postId} and p.workspace_id = ${workspaceId} and ${isOpenChannel} group by p.id`,
   );
-  if (row && ended && isOlder(row, ended)) {
+  if (!ended) {
+    return;
+  }
+
+  const { revision } = ended;
+  if (
+    (row && isOlder(row, ended)) ||
+    (await lacksRevision(em, { workspaceId, postId, revision }))
+  ) {
     await markDatabaseOlder(em, ended.at);
     throw new DatabaseOlderError(postId, ended);
   }

@@ -25,7 +25,7 @@ import { startRemoval } from './start-removal.ts';
  * to reorder: starts are idempotent, and signals carry the revision.
  *
  * @throws ServiceError if Temporal is unavailable; the row stays in the outbox, and the relay retries.
- * @throws DatabaseOlderError if the post's workflow published what the row says is still to be sent.
+ * @throws DatabaseOlderError if the post's workflow published or knows what the row lacks.
  */
 export async function syncPost(
   client: Client,

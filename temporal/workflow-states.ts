@@ -8,12 +8,15 @@ import {
   unpublishWorkflowId,
 } from '../workflows/messages.ts';
 import { underDeadline, type Temporal } from './connect.ts';
+import { readLatestRun } from './latest-run.ts';
 
 /** Requests the state of the newest run of a row's workflow. Adds no event to its history. */
 export const workflowStates = (client: Client): WorkflowStates => ({
   ofPost: (postId) => stateOf(client, postWorkflowId(postId)),
   ofDelivery: (deliveryId) => stateOf(client, deliveryWorkflowId(deliveryId)),
   ofRemoval: (postId) => stateOf(client, unpublishWorkflowId(postId)),
+  knownOfPost: (postId) =>
+    underDeadline(client, () => readLatestRun(client, postId)).catch(() => null),
 });
 
 async function stateOf(client: Client, workflowId: string): Promise<WorkflowState> {

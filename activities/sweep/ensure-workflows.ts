@@ -2,6 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { isUnderWay } from '../../db/channel-status.ts';
 import { dueAt, isOpenPost } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
+import { lacksRevision, markDatabaseOlder, restoredDatabase } from '../../db/restore-counter.ts';
 import type { WorkflowState } from '../../domain/statuses.ts';
 import { forEachLimit } from '../../runtime/concurrency.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -42,7 +43,7 @@ type Row = {
 /** Rows to check, as `one`. Fragments of SQL. */
 type Kind = {
   readonly name: 'post' | 'delivery';
-  readonly ask: keyof ActivityDeps['workflows'];
+  readonly ask: 'ofPost' | 'ofDelivery' | 'ofRemoval';
   readonly table: RawBuilder<unknown>;
   readonly version: RawBuilder<unknown>;
   /** The version that Temporal has. The relay starts the workflows of rows whose version is higher. */
@@ -115,7 +116,8 @@ const deliveries: Kind = {
 /**
  * Ensures that posts which are overdue or due soon, and late deliveries, have a running workflow. A row without one
  * returns to the outbox, and the relay starts it. So does an overdue post whose workflow sleeps, as after a reset or a
- * restore of Temporal, with a revision that wakes the workflow. Without an answer nothing changes.
+ * restore of Temporal, with a revision that wakes the workflow; but if the workflow knows a change that the row lacks,
+ * the database is older, and workers stop. Without an answer nothing changes.
  *
  * @param shareMs Time for each kind of row.
  */
@@ -143,7 +145,10 @@ async function ensure(deps: ActivityDeps, kind: Kind, shareMs: number): Promise<
     const states = await statesOf(deps, kind, rows, untilMs);
     const thoseIn = (wanted: WorkflowState): Row[] =>
       rows.filter((row) => states.get(row) === wanted);
-    const late = thoseIn('asleep').filter((row) => row.is_late);
+    const late = await thatMayWake(
+      deps,
+      thoseIn('asleep').filter((row) => row.is_late),
+    );
     const left = rows.filter((row) => !states.has(row) || states.get(row) === 'unknown');
     sums.unanswered += thoseIn('unknown').length;
     sums.looked += rows.length - left.length;
@@ -191,6 +196,31 @@ async function statesOf(
     }
   });
   return states;
+}
+
+/** Leaves out posts of which Temporal did not answer, or whose workflow knows a change that the database lost. */
+async function thatMayWake(
+  { orm, log, workflows }: ActivityDeps,
+  late: readonly Row[],
+): Promise<Row[]> {
+  const awake = new Set<Row>();
+  await forEachLimit(late, width, async (row) => {
+    const { id: postId, workspace_id: workspaceId } = row;
+    const known = await workflows.knownOfPost(postId);
+    if (!known) {
+      return;
+    }
+
+    const em = orm.em.fork();
+    const { revision, at } = known;
+    if (await lacksRevision(em, { workspaceId, postId, revision })) {
+      await markDatabaseOlder(em, at);
+      log.error({ post: postId, workspace: workspaceId }, restoredDatabase);
+    } else {
+      awake.add(row);
+    }
+  });
+  return late.filter((row) => awake.has(row));
 }
 
 /** SQL: the ids, workspaces and versions of rows. */

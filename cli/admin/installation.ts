@@ -134,8 +134,8 @@ export async function completeRestore(
   const dueByWorkflow = await list(`ExecutionStatus = 'Running' AND DueAt <= '${now}'`).catch(
     emptyIfUnsearchable,
   );
-  const { ids, at } = await duePosts(orm.em.fork());
-  const { sending, unsent } = await readRuns(client, [...dueByWorkflow, ...ids]);
+  const { due, at } = await duePosts(orm.em.fork());
+  const { sending, unsent } = await readRuns(client, dueByWorkflow, due);
   const { cancelled, lackedPosts } = await compareEnded(orm.em.fork(), client, ended);
   const begun = [...ended.filter((id) => !cancelled.has(id)), ...sending];
   const done = await orm.em
@@ -194,16 +194,22 @@ async function compareEnded(
   return { cancelled, lackedPosts: rows.filter(({ revision }) => revision === null).length };
 }
 
-/** Returns the posts whose workflow runs, by whether it has begun to send. */
+/**
+ * Returns the posts whose workflow runs, by whether it has begun to send. A due post whose workflow knows a newer
+ * revision is in neither list: its new time was lost.
+ */
 async function readRuns(
   client: Client,
-  postIds: readonly string[],
+  dueByWorkflow: readonly string[],
+  due: ReadonlyMap<string, number>,
 ): Promise<{ readonly sending: string[]; readonly unsent: string[] }> {
   const [sending, unsent]: [string[], string[]] = [[], []];
-  await forEachLimit([...new Set(postIds)], width, async (postId) => {
+  await forEachLimit([...new Set([...dueByWorkflow, ...due.keys()])], width, async (postId) => {
     const run = await readLatestRun(client, postId);
-    if (run?.isRunning) {
-      (run.hasSent ? sending : unsent).push(postId);
+    if (run?.isRunning && run.hasSent) {
+      sending.push(postId);
+    } else if (run?.isRunning && run.revision <= (due.get(postId) ?? Infinity)) {
+      unsent.push(postId);
     }
   });
   return { sending, unsent };

@@ -1,5 +1,7 @@
 import type { ExecutionContext } from 'ava';
-import { syncPost } from '../../temporal/sync-post.ts';
+import { completeRestore } from '../../cli/admin/installation.ts';
+import { readRestoreCounter } from '../../db/restore-counter.ts';
+import { readLatestRun } from '../../temporal/latest-run.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { needs } from '../support/needs.ts';
 import { fakeNetwork, type FakeNetwork } from '../support/networks.ts';
@@ -33,6 +35,19 @@ async function sleepAgain(workspaceId: string, postId: string): Promise<void> {
     args: [{ workspaceId, postId, revision: 1, dueAt }],
   });
   await untilBegun(postHandle(postId), 5);
+}
+
+/** Waits until a workflow that was signalled sleeps with this revision. */
+async function untilKnown(id: string, revision: number): Promise<void> {
+  const { temporal, deps } = sweeps.punctual;
+  await poll(
+    async () => (await readLatestRun(temporal.client, id))?.revision,
+    (known) => known === revision,
+  );
+  await poll(
+    () => deps.workflows.ofPost(id),
+    (seen) => seen === 'asleep',
+  );
 }
 
 type Overdue = Pick<Awaited<ReturnType<typeof newWorkspace>>, 'client'> & {
@@ -83,22 +98,49 @@ test.serial(
 );
 
 test.serial(
-  'a post whose synced moves to later times were lost in a failover is woken by a sweep and goes out',
+  'a post whose move to a later time was lost in a failover is not sent, and the workers stop',
   async (t) => {
     const network = fakeNetwork();
     const { client, schedule } = await newWorkspace(t, network);
     const id = await schedule(60 * minutes);
     const { orm, temporal } = sweeps.punctual;
+    const behindSince = async () => (await readRestoreCounter(orm)).behindSince;
+    const dueAt = new Date(Date.now() + 600 * minutes).toISOString();
+    await postHandle(id).signal('reschedule', { revision: 4, dueAt });
+    await untilKnown(id, 4);
     await makeOverdue(id);
-    await syncPost(temporal.client, orm.em.fork(), {
-      workspaceId: client.workspaceId,
-      postId: id,
-      status: 'scheduled',
-      revision: 4,
-      dueAt: new Date(Date.now() + 600 * minutes).toISOString(),
-    });
 
-    await mustGoOut(t, { client, network, id });
+    t.like(await sweep(), { looked: 1, overdue: 0 });
+    t.not(await behindSince(), null);
+
+    await completeRestore(orm, temporal.client, new Date());
+    const post = await client.finalPost(id);
+    t.is(post.channels[0]?.status, 'unconfirmed');
+    t.is(network.sends.length, 0);
+    t.is(await behindSince(), null);
+  },
+);
+
+test.serial(
+  'a revision that only a person can have signalled to a post stops nothing, and an edit sends it',
+  async (t) => {
+    const network = fakeNetwork();
+    const { client, schedule } = await newWorkspace(t, network);
+    const id = await schedule(60 * minutes);
+    const revision = 2 ** 31 - 1;
+    const dueAt = new Date(Date.now() + 600 * minutes).toISOString();
+    await postHandle(id).signal('reschedule', { revision, dueAt });
+    await untilKnown(id, revision);
+    await makeOverdue(id);
+
+    t.like(await sweep(), { looked: 1, overdue: 1 });
+    t.is((await readRestoreCounter(sweeps.punctual.orm)).behindSince, null);
+
+    await client.post(`/posts/${id}/cancel`);
+    await postHandle(id).terminate('test');
+    await client.patch(`/posts/${id}`, { schedule_in_minutes: 0 });
+    t.is((await client.finalPost(id)).status, 'published');
+    t.is(network.live.length, 1);
   },
 );
 

@@ -36,7 +36,7 @@ function scriptedTemporal(stateOf: (id: string) => WorkflowState) {
     asked.push(id);
     return stateOf(id);
   };
-  const workflows = { ofPost: of, ofDelivery: of, ofRemoval: of };
+  const workflows = { ofPost: of, ofDelivery: of, ofRemoval: of, knownOfPost: async () => null };
   const sweepIn = (inMs = 0) =>
     sweepOnce({
       ...sweeps.punctual.deps,

@@ -116,6 +116,11 @@ export const sweepLater = ({ deps }: Punctual, aheadMs = 0, fromMs = Date.now())
       ...deps.workflows,
       ofPost: (id) => untilAnswered(() => deps.workflows.ofPost(id)),
       ofDelivery: (id) => untilAnswered(() => deps.workflows.ofDelivery(id)),
+      knownOfPost: (id) =>
+        poll(
+          () => deps.workflows.knownOfPost(id),
+          (known) => known !== null,
+        ),
     },
   });
 

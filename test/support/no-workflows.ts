@@ -5,4 +5,5 @@ export const noWorkflows: WorkflowStates = {
   ofPost: async () => 'unknown',
   ofDelivery: async () => 'unknown',
   ofRemoval: async () => 'unknown',
+  knownOfPost: async () => null,
 };

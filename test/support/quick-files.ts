@@ -49,6 +49,7 @@ const slow = [
   'clock',
   'container',
   'db',
+  'docs/lost-changes',
   'docs/restored-backup',
   'docs/unfinished-restore',
   'fairness',
