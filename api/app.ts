@@ -29,7 +29,6 @@ import { endpointRoutes } from './webhooks/endpoint-routes.ts';
 import { workspaceRoutes } from './workspace/routes.ts';
 import { operatorRoutes } from './workspaces/routes.ts';
 
-/** All routes of the API. */
 export const allRoutes = (deps: ApiDeps): Route[] => [
   ...workspaceRoutes(deps),
   ...keyRoutes(deps),

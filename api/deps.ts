@@ -20,7 +20,6 @@ export type ApiDeps = ServiceDeps & {
   readonly readiness: () => Promise<ApiReadiness>;
   /** The state of the whole system. */
   readonly status: () => Promise<SystemStatus>;
-  /** Authenticates the caller and applies the rate limits. */
   readonly admission: Admission;
   /** Limits of each API key, in calls a minute. */
   readonly rateLimits: RateLimits;

@@ -176,7 +176,6 @@ export function composeApi(
   return { deps, close };
 }
 
-/** Opens the media library. */
 const openMedia = (
   { media, retentionDays }: Config,
   given: Pick<MediaDeps, 'staging' | 'downloader' | 'refuseUrl'>,

@@ -24,7 +24,6 @@ export type EventSearch = {
   readonly to: Date | undefined;
 };
 
-/** Reads one event. */
 export async function selectEvent(
   em: Em,
   workspaceId: string,

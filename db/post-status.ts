@@ -14,7 +14,6 @@ export const isWaitingPost = (posts = 'posts'): RawBuilder<boolean> =>
 export const isOpenPost = (posts = 'posts'): RawBuilder<boolean> =>
   sql`${statusOf(posts)} in ('scheduled', 'publishing')`;
 
-/** SQL: the post has ended. */
 export const isEndedPost = (posts = 'posts'): RawBuilder<boolean> =>
   sql`${statusOf(posts)} in ('published', 'failed')`;
 

@@ -1,6 +1,5 @@
-import { AppError, channelDetail, type ErrorDetail } from './errors.ts';
+import { AppError, channelDetail, wrongValue, type ErrorDetail } from './errors.ts';
 
-/** What an API key may do. */
 export const scopes = [
   'posts:read',
   'posts:write',
@@ -19,7 +18,6 @@ export const scopesOf = (stored: readonly string[] | null): readonly Scope[] =>
 
 export const isScope = (name: string): name is Scope => scopes.some((known) => known === name);
 
-/** The rights of a key. */
 export type KeyRights = {
   readonly scopes: readonly Scope[];
   /** The only channels that it sees and uses; null for all. */
@@ -100,7 +98,7 @@ export function assertSound({ scopes: asked, channelIds }: KeyRights): void {
   if (channelIds !== null && asked.includes('webhooks')) {
     const message =
       'A key with channel_ids cannot have the scope webhooks, because endpoints receive the events of all channels.';
-    throw new AppError('invalid_request', message, { details: [{ path: '/scopes', message }] });
+    throw wrongValue('/scopes', message, message);
   }
 }
 

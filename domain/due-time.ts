@@ -1,4 +1,4 @@
-import { AppError } from './errors.ts';
+import { AppError, wrongValue } from './errors.ts';
 import { assertTimeZone, localIn, resolveLocal } from './time-zone.ts';
 
 const minute = 60_000;
@@ -182,8 +182,7 @@ export function queryTime(name: string, given: unknown, now?: Date): Date {
       given === undefined
         ? `is missing: give ${form}`
         : `must be ${isAhead ? `before ${now.toISOString()}, the server's time: ` : ''}${form}`;
-    const details = [{ path: `?${name}`, message }];
-    throw new AppError('invalid_request', `?${name} ${message}.`, { details });
+    throw wrongValue(`?${name}`, message);
   }
 
   return new Date(Math.max(0, instant.getTime())); // PostgreSQL has no year 0.

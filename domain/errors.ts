@@ -103,6 +103,18 @@ export class AppError extends Error {
   }
 }
 
+/**
+ * An `invalid_request` because of one value.
+ *
+ * @param path JSON pointer, or `?name`.
+ * @param message Follows the name of the value: "must be …".
+ */
+export const wrongValue = (
+  path: string,
+  message: string,
+  sentence = `${path.replace('/', '')} ${message}.`,
+): AppError => new AppError('invalid_request', sentence, { details: [{ path, message }] });
+
 /** Removes lone surrogates, from the cut or from the caller: strict JSON readers reject a response that has one. */
 export const cut = (text: string, most: number): string =>
   text.length <= most

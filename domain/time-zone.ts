@@ -1,4 +1,4 @@
-import { AppError } from './errors.ts';
+import { AppError, wrongValue } from './errors.ts';
 
 /** The three-letter names of IANA. Others (`PST`, `BST`, `IST`) are ambiguous abbreviations. */
 const shortNames = /^(?:CET|EET|EST|GMT|HST|MET|MST|PRC|ROC|ROK|UCT|UTC|WET)$/iv;
@@ -24,9 +24,7 @@ export function unknownTimeZone(name: string, path: Path): AppError {
   const zones = Intl.supportedValuesOf('timeZone');
   const nearest = zones.find((zone) => zone.toLowerCase().endsWith(city)) ?? 'Europe/Berlin';
   const message = `is not a known time zone: ${JSON.stringify(name)}. Give an IANA name, such as ${nearest}`;
-  return new AppError('invalid_request', `${path.replace('/', '')} ${message}.`, {
-    details: [{ path, message }],
-  });
+  return wrongValue(path, message);
 }
 
 type LocalTime = {

@@ -1,5 +1,4 @@
 type Repeated = {
-  /** Resolves after the first run. */
   readonly first: Promise<void>;
   /** Resolves after the last run. */
   readonly stop: () => Promise<void>;

@@ -1,4 +1,4 @@
-import { AppError } from '../domain/errors.ts';
+import { wrongValue } from '../domain/errors.ts';
 import { isId, text } from '../domain/json-schema.ts';
 import { parseInstant } from '../domain/due-time.ts';
 
@@ -47,20 +47,18 @@ export function readCursor(given: unknown, list = ''): Cursor | undefined {
   const cursor = typeof given === 'string' ? decode(given) : null;
   // Encoded again and compared, because the decoder ignores invalid characters.
   if (cursor === null || encodeCursor(cursor, cursor.list) !== given) {
-    throw refused('is not a next_cursor of this list');
+    throw wrongValue('?cursor', 'is not a next_cursor of this list');
   }
 
   if (cursor.list !== list) {
-    throw refused('is of a list with other filters or another order: repeat those of its page');
+    throw wrongValue(
+      '?cursor',
+      'is of a list with other filters or another order: repeat those of its page',
+    );
   }
 
   return cursor;
 }
-
-const refused = (message: string): AppError =>
-  new AppError('invalid_request', `?cursor ${message}.`, {
-    details: [{ path: '?cursor', message }],
-  });
 
 function decode(given: string): (Cursor & { readonly list: string }) | null {
   try {

@@ -16,7 +16,6 @@ export type ServiceDeps = {
   readonly now: () => Date;
   readonly log: Logger;
   readonly sealer: Sealer;
-  /** Content rules by platform. */
   readonly rules: Readonly<Record<string, Rules>>;
   /** Connecting and checking accounts, by platform. */
   readonly networks: Pick<

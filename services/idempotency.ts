@@ -15,7 +15,6 @@ import type { ServiceDeps } from './deps.ts';
 /** How long a key is kept for a deleted post, or for an object other than a post, in milliseconds. */
 const keptMs = 24 * 3_600_000;
 
-/** The idempotency key of a request. */
 export type RequestKey = {
   readonly key: string;
   /** Hash of the request: the key creates one object only for the same request. */

@@ -52,7 +52,6 @@ export type GrpcCode = keyof typeof grpcCodes;
 /** Returns the gRPC error in an error's chain of causes; undefined if there is none. */
 export const grpcErrorIn = (error: unknown) => causesOf(error).find(isGrpcServiceError);
 
-/** Whether the error is a gRPC error with one of these codes. */
 export function hasGrpcCode(error: unknown, ...codes: readonly GrpcCode[]): boolean {
   const answer = grpcErrorIn(error);
   return answer !== undefined && codes.some((name) => grpcCodes[name] === Number(answer.code));

@@ -2,7 +2,6 @@ import { ScheduleNotFoundError, type Client, ScheduleAlreadyRunning } from '@tem
 import { sweepScheduleId, postsQueue } from '../workflows/messages.ts';
 import { underDeadline, hasGrpcCode } from './connect.ts';
 
-/** The Temporal namespace belongs to another database. */
 export class OtherDatabaseError extends Error {
   override readonly name = 'OtherDatabaseError';
 

@@ -7,7 +7,6 @@ import { fields, listOf, oneOf, text } from '../../domain/json-schema.ts';
 import { describeError, type Logger } from '../../runtime/logger.ts';
 import { shownPath } from './log-requests.ts';
 
-/** The HTTP status of each error code. */
 export const httpStatusOf: Readonly<Record<ErrorCode, number>> = {
   invalid_request: 400,
   empty_body: 400,

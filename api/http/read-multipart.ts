@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import busboy, { type Busboy } from 'busboy';
 import type { Context } from 'koa';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, wrongValue } from '../../domain/errors.ts';
 import { createIdleTimeout } from '../../runtime/timers.ts';
 import { assertUncompressed } from './read-body.ts';
 
@@ -156,9 +156,7 @@ const undecodable = '\u{FFFD}';
 
 function notUtf8(field: string): AppError {
   const message = 'must be text in UTF-8, without U+FFFD';
-  return new AppError('invalid_request', `The field "${field}" ${message}.`, {
-    details: [{ path: `/${field}`, message }],
-  });
+  return wrongValue(`/${field}`, message, `The field "${field}" ${message}.`);
 }
 
 const nameless = (): AppError => new AppError('invalid_request', 'A part of the body has no name.');

@@ -1,4 +1,4 @@
-import { AppError, pointerToken } from '../../domain/errors.ts';
+import { AppError, pointerToken, wrongValue } from '../../domain/errors.ts';
 import { plainTexts } from '../../domain/texts.ts';
 import { record, uuid } from '../../domain/json-schema.ts';
 import { unknownName } from '../../runtime/nearest-name.ts';
@@ -208,9 +208,7 @@ function fileFieldsOf({ fields, files }: Multipart): Awaited<ReturnType<ReadUplo
   if (unknown.length > 0) {
     const [field = ''] = unknown;
     const message = unknownName('field', field, ['file', 'name', 'alt_text']);
-    throw new AppError('invalid_request', message, {
-      details: [{ path: `/${pointerToken(field)}`, message }],
-    });
+    throw wrongValue(`/${pointerToken(field)}`, message, message);
   }
 
   if (files.length > 1) {
@@ -241,6 +239,4 @@ function fileFieldsOf({ fields, files }: Multipart): Awaited<ReturnType<ReadUplo
 }
 
 const misplaced = (field: string, message: string): AppError =>
-  new AppError('invalid_request', `The field "${field}" ${message}.`, {
-    details: [{ path: `/${field}`, message }],
-  });
+  wrongValue(`/${field}`, message, `The field "${field}" ${message}.`);

@@ -21,7 +21,6 @@ const noScope =
 const tooStrong =
   'An API key can only create, change or revoke keys with no more rights than its own: it lacks posts:publish.';
 
-/** Description and example of each error code. */
 export const errorDescriptions: Readonly<Record<ErrorCode, DescribedError>> = {
   empty_body: {
     when: 'There is neither a text nor media, or one of the texts is blank.',

@@ -9,7 +9,6 @@ type Schema = Readonly<Record<string, unknown>>;
 
 const { rules } = openNetworks({});
 
-/** The options of a channel in a request. */
 export const channelOptions = { anyOf: platforms.map((platform) => rules[platform].options) };
 
 const optionsName = (platform: Platform): string =>
@@ -71,7 +70,6 @@ function refineText(name: string, schema: Schema): Schema {
   return name.endsWith('_at') ? { ...schema, format: 'date-time' } : schema;
 }
 
-/** Descriptions of named schemas. */
 export const schemaDescriptions: Readonly<Record<string, string>> = {
   Platform: 'A network.',
   PostStatus: 'The status of a post.',

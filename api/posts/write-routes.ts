@@ -218,7 +218,6 @@ const partOf = (part: Part): NonNullable<PostInput['thread']>[number] =>
         altTexts: part.alt_texts,
       };
 
-/** Maps the result of a validation. */
 const presentValidated = ({ channels, ...whole }: Validation): Validated => ({
   ...whole,
   channels: channels.map(

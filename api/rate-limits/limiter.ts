@@ -19,7 +19,6 @@ export type Standing = {
   readonly refused: boolean;
 };
 
-/** Counts calls in this process. */
 type Limiter = {
   /** Counts a call. @param key Identifies the caller; never an API key itself. */
   readonly count: (key: string) => Promise<Standing>;

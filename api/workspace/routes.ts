@@ -27,7 +27,6 @@ const each = <V>(map: (name: Limited) => V) =>
 
 const limit = nullable(count);
 const limitsSchema = record(each((name) => ({ ...limit, description: limitDescriptions[name] })));
-/** How much of a limit is used. */
 export const usedLimitSchema = record({
   used: { ...count, description: 'How much of it is used.' },
   limit: { ...limit, description: 'Null for none.' },

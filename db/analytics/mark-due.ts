@@ -6,7 +6,7 @@ import type { Em } from '../orm.ts';
 import { query } from '../query.ts';
 
 export const refreshStates = ['queued', 'not_yet', 'gone', 'not_read'] as const;
-export type RefreshState = (typeof refreshStates)[number];
+type RefreshState = (typeof refreshStates)[number];
 
 type DueChannel = {
   readonly channel_id: string;

@@ -7,7 +7,7 @@ import { query, queryPlanned } from '../query.ts';
 import { isListed, isUnread, matchesFilter, selectSums, type Filter } from './filter.ts';
 
 /** Sums of metrics. */
-export type Sums = {
+type Sums = {
   /** Null when none of the networks involved reports views. */
   readonly impressions: number | null;
   /** Null, like the others, when no metrics were read yet. */

@@ -10,7 +10,6 @@ export const MediaFileSchema = defineEntity({
     id: id(),
     workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
     name: p.text(),
-    /** MIME type, read from the bytes. */
     type: p.text(),
     sizeBytes: p.bigint('number'),
     /** In pixels, as displayed. */

@@ -61,7 +61,6 @@ export const PostMediaSchema = defineEntity({
     mediaId: () => p.manyToOne(MediaFile).mapToPk().name('media_id').primary(),
     /** Part of the thread, from 0; -1 for a file of a channel's option or of a channel only. */
     part: p.integer().primary().default(0),
-    /** Position among the post's files, from 0. */
     position: p.integer(),
     /** Alt text for this post only, instead of the file's. */
     altText: p.text().strictNullable(),

@@ -8,7 +8,6 @@ import { query } from '../query.ts';
 /** The condition of files that are neither deleted nor still being stored. */
 const inLibrary = { deletedAt: null, storedAt: { $ne: null } } as const;
 
-/** Finds a file of the library; null without one. */
 export const findMedia = (em: Em, workspaceId: string, id: string): Promise<MediaFile | null> =>
   em.findOne(MediaFile, { id, workspaceId, ...inLibrary });
 

@@ -33,7 +33,6 @@ type Wanted = {
   readonly isOpaque?: boolean | undefined;
   /** The pixels of the image. Without it, an image of more than 30 million is not decoded. */
   readonly pixels?: number;
-  /** The workspace of the image. */
   readonly workspaceId?: string | undefined;
 };
 

@@ -3,53 +3,14 @@ import {
   type ChannelRow,
   type PostRow,
   type Selection,
-  type Sums,
-  type Totals,
 } from '../../db/analytics/posts.ts';
 import type { Em } from '../../db/orm.ts';
 import { metricNames } from '../../networks/network.ts';
-import type { Platform } from '../../networks/registry.ts';
 import type { ServiceDeps } from '../deps.ts';
-import {
-  dayOf,
-  daysAsked,
-  filterOf,
-  metricsOf,
-  type Days,
-  type PublishedSearch,
-} from './selection.ts';
+import { dayOf, daysAsked, filterOf, metricsOf, type PublishedSearch } from './selection.ts';
 
 /** A post's metric that lists are sorted by, or its date. */
 export const sortKeys = ['date', ...metricNames, 'engagement'] as const;
-
-type ChannelAnalytics = {
-  readonly channel_id: string;
-  readonly platform: Platform;
-  readonly handle: string;
-  readonly url: string | null;
-  readonly metrics: Readonly<Record<string, number>> | null;
-  readonly metrics_updated_at: string | null;
-  readonly gone_at: string | null;
-};
-
-type PostAnalytics = {
-  readonly post_id: string;
-  readonly body: string | null;
-  readonly thread: readonly string[] | null;
-  /** Whether the texts are cut. */
-  readonly body_truncated: boolean;
-  readonly published_at: string;
-  readonly channels: readonly ChannelAnalytics[];
-  readonly totals: Sums;
-};
-
-type Analytics = {
-  readonly totals: Totals;
-  /** Publishing time of the oldest selected post; null without posts. */
-  readonly firstPublishedAt: Date | null;
-  readonly posts: readonly PostAnalytics[];
-  readonly hasMore: boolean;
-};
 
 type AnalyticsRequest = PublishedSearch & {
   readonly sort?: Selection['sort'] | undefined;
@@ -63,7 +24,7 @@ export async function listAnalytics(
   { orm, now }: Pick<ServiceDeps, 'orm' | 'now'>,
   workspaceId: string,
   request: AnalyticsRequest,
-): Promise<Omit<Analytics, 'firstPublishedAt'> & { readonly days: Days }> {
+) {
   const { sort = 'date', order = 'desc', limit = 50, offset = 0 } = request;
   const asked = daysAsked(request, now());
   const filter = filterOf(workspaceId, request, asked);
@@ -75,8 +36,13 @@ export async function listAnalytics(
   return { ...found, days };
 }
 
-/** Loads the page and the totals with two statements, for any number of posts. @param em A fork. */
-export async function loadAnalytics(em: Em, selection: Selection): Promise<Analytics> {
+/**
+ * Loads the page and the totals with two statements, for any number of posts.
+ *
+ * @param em A fork.
+ * @returns also the publishing time of the oldest selected post; null without posts.
+ */
+export async function loadAnalytics(em: Em, selection: Selection) {
   const { page, totals: row } = await readAnalytics(em, selection);
   if (!row) {
     throw new Error('The totals query returned no row.');
@@ -87,28 +53,24 @@ export async function loadAnalytics(em: Em, selection: Selection): Promise<Analy
   return { totals, firstPublishedAt, posts, hasMore: page.length > selection.limit };
 }
 
-const present = (row: PostRow): PostAnalytics => ({
-  post_id: row.post_id,
-  body: row.body,
-  thread: row.thread,
-  body_truncated: row.body_truncated,
+const present = ({
+  channels,
+  impressions,
+  likes,
+  comments,
+  shares,
+  saves,
+  engagement,
+  ...row
+}: PostRow) => ({
+  ...row,
   published_at: row.published_at.toISOString(),
-  channels: (row.channels ?? []).map(presentChannel),
-  totals: {
-    impressions: row.impressions,
-    likes: row.likes,
-    comments: row.comments,
-    shares: row.shares,
-    saves: row.saves,
-    engagement: row.engagement,
-  },
+  channels: (channels ?? []).map(presentChannel),
+  totals: { impressions, likes, comments, shares, saves, engagement },
 });
 
-const presentChannel = (row: ChannelRow): ChannelAnalytics => ({
-  channel_id: row.channel_id,
-  platform: row.platform,
-  handle: row.handle,
-  url: row.url,
+const presentChannel = (row: ChannelRow) => ({
+  ...row,
   metrics: row.metrics_updated_at === null ? null : metricsOf(row.metrics ?? {}),
   metrics_updated_at: iso(row.metrics_updated_at),
   gone_at: iso(row.gone_at),

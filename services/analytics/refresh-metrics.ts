@@ -1,36 +1,21 @@
-import { markDue, type RefreshState } from '../../db/analytics/mark-due.ts';
+import { markDue } from '../../db/analytics/mark-due.ts';
 import { Post } from '../../db/entities/posts.ts';
-import type { PostMetricsRequest } from '../../domain/to-sync.ts';
-import type { Platform } from '../../networks/registry.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { postNotFound } from '../../domain/api-keys.ts';
-
-type RefreshedChannel = {
-  readonly channel_id: string;
-  readonly platform: Platform;
-  readonly refresh: RefreshState;
-  readonly next_at: string | null;
-};
-
-type Refreshed = {
-  /** The published channels, in their order. */
-  readonly channels: readonly RefreshedChannel[];
-  /** The refresh to start; null when no channel is due. */
-  readonly toRefresh: PostMetricsRequest | null;
-};
 
 /**
  * Makes the metrics of a post's published channels due. The caller starts their refresh; otherwise the schedule picks
  * them up. A channel of a network with rare reads is read at its next allowed time; workers enforce the
  * other limits.
  *
+ * @returns the published channels, in their order, and the refresh to start; null when no channel is due.
  * @throws AppError `not_found`
  */
 export async function refreshPost(
   { orm, now, rules }: Pick<ServiceDeps, 'orm' | 'now' | 'rules'>,
   workspaceId: string,
   postId: string,
-): Promise<Refreshed> {
+) {
   const askedAt = now();
   const em = orm.em.fork();
   if ((await em.count(Post, { id: postId, workspaceId })) === 0) {
@@ -41,12 +26,9 @@ export async function refreshPost(
   const queued = rows.filter(({ refresh }) => refresh === 'queued');
   const networks = [...new Set(queued.map(({ platform }) => platform))];
   return {
-    channels: rows.map(({ channel_id, platform, refresh, next_at: at }) => ({
-      channel_id,
-      platform,
-      refresh,
-      next_at: at?.toISOString() ?? null,
-    })),
+    channels: rows.map(({ next_at: at, ...row }) =>
+      Object.assign(row, { next_at: at?.toISOString() ?? null }),
+    ),
     toRefresh: queued.length > 0 ? { workspaceId, postId, networks } : null,
   };
 }

@@ -1,5 +1,5 @@
 import type { Filter, Range } from '../../db/analytics/filter.ts';
-import { AppError } from '../../domain/errors.ts';
+import { wrongValue } from '../../domain/errors.ts';
 import { assertTimeZone, dayIn, resolveLocal } from '../../domain/time-zone.ts';
 import { metricNames } from '../../networks/network.ts';
 
@@ -65,11 +65,11 @@ export function daysOf(given: DayRange, now: Date): Days {
   const to = given.to ?? dayOf(now, given.timezone);
   const from = given.from ?? monthBefore(to);
   if (from > to) {
-    throw wrong(given.from === undefined ? '?to' : '?from', `is after ?to, which is ${to}`);
+    throw wrongValue(given.from === undefined ? '?to' : '?from', `is after ?to, which is ${to}`);
   }
 
   if (startOfDay(to) + dayMs - startOfDay(from) > mostDays * dayMs) {
-    throw wrong('?from', `is more than ${mostDays} days before the end of ${to}`);
+    throw wrongValue('?from', `is more than ${mostDays} days before the end of ${to}`);
   }
 
   return { from, to };
@@ -78,10 +78,6 @@ export function daysOf(given: DayRange, now: Date): Days {
 function monthBefore(day: string): string {
   const begin = startOfDay(day) - (defaultDays - 1) * dayMs;
   return dayOf(new Date(Math.max(begin, startOfDay('0000-01-01')))); // Keeps the year at four digits.
-}
-
-function wrong(path: string, message: string): AppError {
-  return new AppError('invalid_request', `${path} ${message}.`, { details: [{ path, message }] });
 }
 
 /**

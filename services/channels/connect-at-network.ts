@@ -265,7 +265,6 @@ export const needsConfirmation = (
   { atSandbox }: Pick<ConnectLink, 'atSandbox'>,
 ): boolean => asksOnce === true && !atSandbox;
 
-/** Builds the OAuth context for one step of a link. */
 const oauthContextOf = (
   deps: ServiceDeps,
   { platform, atSandbox }: Pick<ConnectLink, 'platform' | 'atSandbox'>,

@@ -41,7 +41,6 @@ const transitions = {
 /** One step of the connection in a browser. */
 export type ConnectStep = {
   readonly link: ConnectLink;
-  /** The link's token. */
   readonly token: string;
   /** The secret of the browser's cookie. */
   readonly browser: string;

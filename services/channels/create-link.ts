@@ -3,7 +3,7 @@ import { Channel, ConnectLink } from '../../db/entities/channels.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import { dropLinks } from '../../db/repositories/links.ts';
-import { AppError, channelDetail, type ErrorDetail } from '../../domain/errors.ts';
+import { AppError, channelDetail, wrongValue } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
 import { isText, pasted } from '../../domain/texts.ts';
 import type { OauthEntry } from '../../networks/oauth/contract.ts';
@@ -85,7 +85,7 @@ async function storeLink(
   const { platform, channelId, entry, returnUrl, given } = request;
   const channel = channelId === undefined ? null : await channelOf(em, workspaceId, channelId);
   if (channel && channel.platform !== platform) {
-    throw wrong('/platform', `is ${channel.platform} for this channel`);
+    throw wrongValue('/platform', `is ${channel.platform} for this channel`);
   }
 
   if (!channel) {
@@ -123,7 +123,9 @@ function entryOf({ oauth }: LinkDeps, platform: string): OauthEntry {
   const [, entry] = known.find(([name]) => name === platform) ?? [];
   if (!entry) {
     const allowed = known.map(([name]) => name);
-    throw wrong('/platform', `must be one of ${allowed.join(', ')}`, { allowed });
+    const message = `must be one of ${allowed.join(', ')}`;
+    const details = [{ path: '/platform', message, allowed }];
+    throw new AppError('invalid_request', `platform ${message}.`, { details });
   }
 
   return entry;
@@ -138,7 +140,7 @@ function assertUsable(
 ): void {
   const { missing } = entry;
   if (atSandbox && sandboxUrl === null) {
-    throw wrong('/sandbox', 'needs a sandbox: PUNCTUAL_SANDBOX_URL is not set');
+    throw wrongValue('/sandbox', 'needs a sandbox: PUNCTUAL_SANDBOX_URL is not set');
   }
 
   if (!atSandbox && missing.length > 0) {
@@ -174,11 +176,6 @@ function knownValuesOf(
   };
 }
 
-const wrong = (path: string, message: string, more: Pick<ErrorDetail, 'allowed'> = {}): AppError =>
-  new AppError('invalid_request', `${path.slice(1)} ${message}.`, {
-    details: [{ path, message, ...more }],
-  });
-
 /** In UTF-16 code units: longer than any address of a server or handle. */
 const longestValue = 500;
 
@@ -202,14 +199,14 @@ export function checkValues(
     const field = Object.hasOwn(entry.fields, name) ? entry.fields[name] : undefined;
     if (!field) {
       throw wrongValue(
-        name,
-        name,
+        `/${name}`,
         `is not taken for an account of ${networkName(platform, entry)}`,
       );
     }
 
     if (value.length > longestValue || !isText(value) || /[\p{Cc}\p{Zs}]/v.test(value)) {
-      throw wrongValue(name, called(name), `must look like ${field.placeholder}, without spaces`);
+      const message = `must look like ${field.placeholder}, without spaces`;
+      throw wrongValue(`/${name}`, message, `${called(name)} ${message}.`);
     }
 
     if (value !== '') {
@@ -219,11 +216,6 @@ export function checkValues(
 
   return checked;
 }
-
-const wrongValue = (name: string, called: string, message: string): AppError =>
-  new AppError('invalid_request', `${called} ${message}.`, {
-    details: [{ path: `/${name}`, message }],
-  });
 
 /** The network's display name: `LinkedIn` for the platform `linkedin`. */
 export const networkName = (

@@ -54,7 +54,6 @@ export const oauthContext = (
   now: deps.now,
 });
 
-/** Whether the channel's account is at the sandbox. */
 export const isAtSandbox = (
   { sandboxUrl }: Pick<AccountDeps, 'sandboxUrl'>,
   baseUrl: string,

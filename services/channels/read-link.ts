@@ -2,8 +2,6 @@ import { Channel, ConnectLink } from '../../db/entities/channels.ts';
 import { Workspace } from '../../db/entities/workspaces.ts';
 import { brandOf, type Brand } from '../../domain/brand.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { Connector } from '../../networks/network-entry.ts';
-import type { OauthEntry } from '../../networks/oauth/contract.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
 import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
@@ -16,23 +14,12 @@ import { countLostPosts } from './reconnect-channel.ts';
 
 export const linkStatuses = ['pending', 'connected', 'failed', 'expired'] as const;
 
-/** A link as the caller who created it sees it. */
-type LinkView = {
-  readonly id: string;
-  readonly status: (typeof linkStatuses)[number];
-  readonly channel_ids: readonly string[];
-  readonly error: string | null;
-  readonly error_code: string | null;
-  readonly platform: string;
-  readonly expires_at: string;
-};
-
-/** @throws AppError `not_found` */
+/** A link as the caller who created it sees it. @throws AppError `not_found` */
 export async function readLink(
   { orm, now }: Pick<ServiceDeps, 'orm' | 'now'>,
   { workspaceId, channelIds }: Pick<Caller, 'workspaceId' | 'channelIds'>,
   id: string,
-): Promise<LinkView> {
+) {
   const link = await orm.em.fork().findOne(ConnectLink, { id, workspaceId });
   // A key that is restricted to channels sees the links for these only.
   const isForeign = channelIds !== null && !channelIds.includes(link?.channelId ?? '');
@@ -53,7 +40,7 @@ export async function readLink(
   };
 }
 
-function statusOf({ status, expiresAt }: ConnectLink, now: Date): LinkView['status'] {
+function statusOf({ status, expiresAt }: ConnectLink, now: Date): (typeof linkStatuses)[number] {
   if (status === 'connected' || status === 'failed') {
     return status;
   }
@@ -61,17 +48,8 @@ function statusOf({ status, expiresAt }: ConnectLink, now: Date): LinkView['stat
   return expiresAt > now ? 'pending' : 'expired';
 }
 
-type DescribedLink = {
-  readonly networkName: string;
-  readonly workspaceName: string;
-  /** Handle of the channel to connect again; null for any account. */
-  readonly handle: string | null;
-  readonly entry: OauthEntry;
-  readonly connector: Connector | null;
-};
-
 /** Collects what the page of a link names. @throws Problem `network_not_configured` */
-export async function describeLink(deps: ServiceDeps, link: ConnectLink): Promise<DescribedLink> {
+export async function describeLink(deps: ServiceDeps, link: ConnectLink) {
   const entry = oauthEntryOf(deps, link);
   const { workspaceId, channelId } = link;
   const em = deps.orm.em.fork();

@@ -1,4 +1,4 @@
-import { AppError } from '../../domain/errors.ts';
+import { wrongValue } from '../../domain/errors.ts';
 import { mayReturnTo } from '../../runtime/config/allowed-addresses.ts';
 
 /**
@@ -13,19 +13,22 @@ import { mayReturnTo } from '../../runtime/config/allowed-addresses.ts';
 export function checkReturnUrl(given: string, allowed: readonly URL[]): string {
   const url = URL.parse(given);
   if (!url || !mayReturnTo(url)) {
-    throw wrongReturnUrl(
+    throw wrongValue(
+      '/return_url',
       'must be an https address (http only of this machine), without a user or a fragment',
     );
   }
 
   if (/;|%3b|%25/iv.test(url.pathname) || !isDecodable(url.pathname)) {
-    throw wrongReturnUrl(
+    throw wrongValue(
+      '/return_url',
       'must not have ";", "%25" or an invalid escape in its path, which servers read in two ways',
     );
   }
 
   if (!allowed.some((one) => one.origin === url.origin && isBelow(url.pathname, one.pathname))) {
-    throw wrongReturnUrl(
+    throw wrongValue(
+      '/return_url',
       'is not among the addresses that the operator allows (PUNCTUAL_CONNECT_RETURN_URLS)',
     );
   }
@@ -53,8 +56,3 @@ function isBelow(path: string, root: string): boolean {
   const above = root.replace(/(?<!\/)\/+$/v, '');
   return path === above || path.startsWith(`${above}/`);
 }
-
-const wrongReturnUrl = (message: string): AppError =>
-  new AppError('invalid_request', `return_url ${message}.`, {
-    details: [{ path: '/return_url', message }],
-  });

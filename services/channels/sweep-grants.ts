@@ -15,7 +15,6 @@ import { openGrant } from './grants.ts';
 import { markAccessLost } from './mark-access.ts';
 import type { AccountDeps } from './oauth-context.ts';
 
-/** Result of a sweep of grants. */
 type SweptGrants = {
   readonly refreshed: number;
   readonly warned: number;

@@ -10,7 +10,7 @@ import {
   type Place,
 } from '../../db/event-list.ts';
 import type { Em } from '../../db/orm.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, wrongValue } from '../../domain/errors.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { ServiceDeps } from '../deps.ts';
 
@@ -116,8 +116,7 @@ async function readPage(em: Em, workspaceId: string, search: EventSearch): Promi
   const isPart = place.last - before.last >= numberedAtOnce;
   if (after > place.last) {
     const message = `is beyond ${place.last}, the newest event: the number is of another workspace, or the database was restored from a backup. Begin again without it`;
-    const details = [{ path: '?after', message }];
-    throw new AppError('invalid_request', `?after ${message}.`, { details });
+    throw wrongValue('?after', message);
   }
 
   const rows = place.last > after ? await selectEvents(em, workspaceId, search) : [];

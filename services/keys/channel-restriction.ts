@@ -1,6 +1,6 @@
 import { channelNotFound } from '../../db/repositories/channels.ts';
 import { reaches } from '../../domain/api-keys.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, wrongValue } from '../../domain/errors.ts';
 import type { Caller } from '../context.ts';
 
 type Holder = Pick<Caller, 'workspaceId' | 'channelIds'>;
@@ -25,8 +25,6 @@ export function assertUnrestricted(holder: Pick<Holder, 'channelIds'>): void {
 /** Figures over all channels are not for a restricted key. @throws AppError `invalid_request` */
 export function assertOneChannel(holder: Holder, channelId: string | undefined): void {
   if (holder.channelIds !== null && (channelId === undefined || !reaches(holder, channelId))) {
-    const message = 'must be one of the channel_ids of this API key';
-    const details = [{ path: '?channel_id', message }];
-    throw new AppError('invalid_request', `?channel_id ${message}.`, { details });
+    throw wrongValue('?channel_id', 'must be one of the channel_ids of this API key');
   }
 }

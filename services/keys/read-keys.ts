@@ -1,23 +1,11 @@
 import type { ApiKey } from '../../db/entities/workspaces.ts';
 import type { Em } from '../../db/orm.ts';
 import { findKeys } from '../../db/repositories/keys.ts';
-import { reaches, scopesOf, type KeyRights, type Scope } from '../../domain/api-keys.ts';
+import { reaches, scopesOf, type KeyRights } from '../../domain/api-keys.ts';
 import type { Caller } from '../context.ts';
 
-/** A key as its owner sees it. Times are ISO 8601. */
-export type KeyView = {
-  readonly id: string;
-  readonly name: string | null;
-  readonly last_four: string;
-  readonly scopes: readonly Scope[];
-  readonly channel_ids: readonly string[] | null;
-  readonly expires_at: string | null;
-  /** Accurate to a minute. */
-  readonly last_used_at: string | null;
-  readonly created_at: string;
-};
-
-export const presentKey = (key: ApiKey): KeyView => ({
+/** A key as its owner sees it. Times are ISO 8601; `last_used_at` is accurate to a minute. */
+export const presentKey = (key: ApiKey) => ({
   id: key.id,
   name: key.name,
   last_four: key.lastFour,
@@ -27,6 +15,8 @@ export const presentKey = (key: ApiKey): KeyView => ({
   last_used_at: key.lastUsedAt?.toISOString() ?? null,
   created_at: key.createdAt.toISOString(),
 });
+
+export type KeyView = ReturnType<typeof presentKey>;
 
 export const rightsOf = ({ scopes, channelIds, expiresAt }: ApiKey): KeyRights => ({
   scopes: scopesOf(scopes),

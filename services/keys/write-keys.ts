@@ -5,7 +5,7 @@ import { dropLinks } from '../../db/repositories/links.ts';
 import * as keys from '../../db/repositories/keys.ts';
 import { assertSound, assertWithin, type KeyRights, type Scope } from '../../domain/api-keys.ts';
 import { parseInstant, sampleTime } from '../../domain/due-time.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, wrongValue } from '../../domain/errors.ts';
 import { isText } from '../../domain/texts.ts';
 import { hashApiKey, newApiKey } from '../../runtime/secrets.ts';
 import type { Caller } from '../context.ts';
@@ -192,7 +192,10 @@ async function assertAllowed(
 /** @throws AppError `invalid_request` when the name is blank, or PostgreSQL cannot store it. */
 export function readName(given: string): string {
   if (!isText(given) || given.trim() === '') {
-    throw invalid('name', 'must be text that is not blank: no NUL, no half of a surrogate pair');
+    throw wrongValue(
+      '/name',
+      'must be text that is not blank: no NUL, no half of a surrogate pair',
+    );
   }
 
   return given.trim();
@@ -202,21 +205,15 @@ export function readName(given: string): string {
 export function readExpiry(given: string | null, now: Date): Date | null {
   const at = given === null ? null : parseInstant(given);
   if (given !== null && at === null) {
-    throw invalid('expires_at', `must be a date and time such as ${sampleTime(now)}`);
+    throw wrongValue('/expires_at', `must be a date and time such as ${sampleTime(now)}`);
   }
 
   if (at !== null && at <= now) {
-    throw invalid(
-      'expires_at',
+    throw wrongValue(
+      '/expires_at',
       `is in the past: the server's clock says ${now.toISOString()}. Send a later time`,
     );
   }
 
   return at;
-}
-
-function invalid(field: string, message: string): AppError {
-  return new AppError('invalid_request', `${field} ${message}.`, {
-    details: [{ path: `/${field}`, message }],
-  });
 }

@@ -4,7 +4,7 @@ import { destinationsOf, waitsOnOthers } from '../../db/media-use.ts';
 import type { Em } from '../../db/orm.ts';
 import { lockLibrary } from '../../db/quotas.ts';
 import { lockMedia } from '../../db/repositories/media.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, wrongValue } from '../../domain/errors.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { isText } from '../../domain/texts.ts';
 import type { Rules, RulesByPlatform } from '../../networks/content-rules.ts';
@@ -68,9 +68,7 @@ export async function editMedia(
 /** @param fault Null for none. @throws AppError `invalid_request` */
 export function refuse(field: string, fault: string | null): void {
   if (fault !== null) {
-    throw new AppError('invalid_request', `${field} ${fault}.`, {
-      details: [{ path: `/${field}`, message: fault }],
-    });
+    throw wrongValue(`/${field}`, fault);
   }
 }
 

@@ -5,7 +5,7 @@ import { channelThatNames, leaveDefaults, postThatKeeps } from '../../db/media-u
 import type { Em } from '../../db/orm.ts';
 import { findMedia, findMediaByLink, lockMedia } from '../../db/repositories/media.ts';
 import { reaches } from '../../domain/api-keys.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, wrongValue } from '../../domain/errors.ts';
 import { isText } from '../../domain/texts.ts';
 import { describeError } from '../../runtime/logger.ts';
 import { cutPage, readCursor } from '../cursor.ts';
@@ -43,10 +43,7 @@ export async function listMedia(
 
 function assertText(search: string): void {
   if (!isText(search)) {
-    const message = 'must be text: no NUL, no half of a surrogate pair';
-    throw new AppError('invalid_request', `?search ${message}.`, {
-      details: [{ path: '?search', message }],
-    });
+    throw wrongValue('?search', 'must be text: no NUL, no half of a surrogate pair');
   }
 }
 

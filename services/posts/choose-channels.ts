@@ -79,14 +79,12 @@ export function assertChosen(
   }
 }
 
-/** The name of a channel in messages. */
 export const nameOfChannel = ({
   platform,
   handle,
   id,
 }: Pick<Channel, 'platform' | 'handle' | 'id'>): string => `${platform} channel ${handle} (${id})`;
 
-/** The names of channels of a post. */
 export const namesOfChannels = (channels: readonly Pick<PostOnChannel, 'account'>[]): string =>
   channels.map(({ account }) => nameOfChannel(account)).join(', ');
 

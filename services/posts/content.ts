@@ -27,7 +27,6 @@ export const longestTexts = 300_000;
 
 /** The content of a post in a request or in the database, without the files of its parts. */
 export type PostContent = Pick<PostView, 'body' | 'thread' | 'video'> & {
-  /** Channels' own texts, by channel id. */
   readonly overrides: Readonly<Record<string, string>>;
   /** By channel id. */
   readonly options: Readonly<Record<string, Options>>;

@@ -27,7 +27,6 @@ export type EditedChannels = {
   /** Channels to keep, by id. */
   readonly kept: ReadonlyMap<string, PostOnChannel>;
   readonly removed: readonly PostOnChannel[];
-  /** All channel ids of the edited post, in their order. */
   readonly order: readonly string[];
   /** The channels' own texts, options and files before the edit, by channel id. */
   readonly overrides: PostContent['overrides'];

@@ -2,7 +2,7 @@ import type { PostPart } from '../../db/entities/post-channels.ts';
 import type { Channel } from '../../db/entities/channels.ts';
 import { postAt, type FoundPost } from '../../db/ledger/outcomes.ts';
 import type { Em } from '../../db/orm.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, wrongValue } from '../../domain/errors.ts';
 import { isSent } from '../../domain/live-parts.ts';
 import { addressFault, postAddress } from '../../domain/texts.ts';
 import type { ServiceDeps } from '../deps.ts';
@@ -22,7 +22,7 @@ export type KnowsPages = { readonly networks: Pick<ServiceDeps['networks'], 'pos
 export function readUrl(given: string): string {
   const fault = addressFault(given);
   if (fault !== null) {
-    throw invalidUrl(fault);
+    throw wrongValue('/url', fault);
   }
 
   return postAddress(given);
@@ -46,17 +46,13 @@ export function foundAt(
   const page = pages.idAt(channel, new URL(url), part);
   if (page === null) {
     const what = part > 0 ? `part ${part + 1} of the thread` : 'a post';
-    throw invalidUrl(
+    throw wrongValue(
+      '/url',
       `must be the address of ${what} of ${channel.handle} on ${channel.platform}, such as ${pages.example(channel, part)}`,
     );
   }
 
   return { url, remoteId: page.id };
-}
-
-function invalidUrl(message: string): AppError {
-  const details = [{ path: '/url', message }];
-  return new AppError('invalid_request', `url ${message}.`, { details });
 }
 
 /**
@@ -74,7 +70,8 @@ export function assertNotLive(
     .filter(isSent)
     .find((part) => part.url === url || (remoteId !== null && part.remoteId === remoteId));
   if (known && known.part !== inDoubt) {
-    throw invalidUrl(
+    throw wrongValue(
+      '/url',
       `is that of part ${known.part + 1} of the thread, which is known to be live. Send the URL of part ${inDoubt + 1}, or null only if part ${inDoubt + 1} is not there`,
     );
   }

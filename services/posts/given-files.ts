@@ -1,4 +1,4 @@
-import { AppError } from '../../domain/errors.ts';
+import { AppError, wrongValue } from '../../domain/errors.ts';
 import type { ChannelFile } from '../../domain/media.ts';
 import type { GivenUrl } from '../media/download-media.ts';
 
@@ -204,9 +204,7 @@ export function givenFiles(input: FilesInput): [GivenFiles, ...GivenFiles[]] {
   const isInThread = first.mediaIds !== undefined || first.altTexts !== undefined;
   if (isInThread && (ids !== undefined || altTexts !== undefined)) {
     const message = 'are given both beside the thread and in its first part: send one of them';
-    throw new AppError('invalid_request', `The files of the first part ${message}.`, {
-      details: [{ path: '/thread/0', message }],
-    });
+    throw wrongValue('/thread/0', message, `The files of the first part ${message}.`);
   }
 
   return [
@@ -257,7 +255,6 @@ export const partsWithFiles = ({ thread, ...ofFirst }: FilesInput): ReadonlySet<
     }),
   );
 
-/** The number of files named by id. */
 export const countNamed = (given: readonly GivenFiles[]): number =>
   given.reduce((sum, { ids = [] }) => sum + ids.length, 0);
 

@@ -51,7 +51,6 @@ function placesInRequest(placed: readonly PlacedFile[], given: readonly GivenFil
   });
 }
 
-/** File ids in a request. */
 export type NamedIds = {
   readonly ids: readonly string[];
   /** JSON pointer to their place in the request. */
@@ -66,7 +65,6 @@ export const idsOfParts = (given: readonly GivenFiles[]): NamedIds[] =>
 
 const listOf = ({ at, field }: Pick<GivenFiles, 'at' | 'field'>): string => `${at}/${field}`;
 
-/** The ids of channels' own files. */
 export const idsOfChannels = ({ channelFiles }: Pick<PostContent, 'channelFiles'>): NamedIds[] =>
   Object.entries(channelFiles).flatMap(([channelId, files]) =>
     files.map((file, index) => ({

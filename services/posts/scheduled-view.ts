@@ -13,7 +13,6 @@ import {
   type ChannelValidation,
 } from './validate-content.ts';
 
-/** The fields of a file in the view. */
 type FileFacts = {
   readonly name: string;
   readonly type: string;

@@ -111,7 +111,6 @@ function channelIn(channels: readonly PostOnChannel[], id: string): PostOnChanne
   return channel;
 }
 
-/** Whether a settlement closed the part. */
 const isClosedAt = (settledAt: Date, part: PostPart): boolean =>
   part.updatedAt.getTime() === settledAt.getTime() && (isSent(part) || part.state === 'refused');
 

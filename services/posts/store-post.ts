@@ -40,7 +40,6 @@ export type NewPost = {
   readonly content: PostContent;
   readonly labels: Labels;
   readonly media: readonly GivenFiles[];
-  /** Files that options name. */
   readonly optionFiles: readonly NamedIds[];
   /** Warnings about the request as a whole. */
   readonly notes: readonly ContentFault[];

@@ -16,7 +16,6 @@ import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
 import type { PostContent } from './content.ts';
 import type { FileToValidate } from './post-media.ts';
 
-/** A post's validation for one channel. */
 export type ChannelValidation = ValidationResult & {
   readonly channel: ChosenChannel;
   /** From `hashOfTexts`. */

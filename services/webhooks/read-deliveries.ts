@@ -9,16 +9,6 @@ import { cutPage, readCursor } from '../cursor.ts';
 /** Default and maximum of deliveries per page. */
 export const maxDeliveriesPage = 100;
 
-/** A delivery as the endpoint's owner sees it. Times are ISO 8601. */
-export type DeliveryView = Omit<DeliveryRow, 'attempts' | 'next_attempt_at' | 'created_at'> & {
-  /** The newest, in order. */
-  readonly attempts: NonNullable<DeliveryRow['attempts']>;
-  readonly attempt_count: number;
-  readonly response_status: number | null;
-  readonly next_attempt_at: string | null;
-  readonly created_at: string;
-};
-
 type DeliverySearch = {
   readonly status?: DeliveryStatus | undefined;
   readonly eventType?: EventType | undefined;
@@ -63,22 +53,21 @@ export async function loadDelivery(
   return present(delivery);
 }
 
-function present(delivery: DeliveryRow): DeliveryView {
+/** A delivery as the endpoint's owner sees it, with its newest attempts in order. Times are ISO 8601. */
+function present({ next_attempt_at, created_at, ...delivery }: DeliveryRow) {
   const attempts = delivery.attempts?.toReversed() ?? [];
   const last = attempts.at(-1);
   return {
-    id: delivery.id,
-    event_id: delivery.event_id,
-    event_type: delivery.event_type,
-    post_id: delivery.post_id,
-    status: delivery.status,
+    ...delivery,
     attempts: attempts.map((attempt) =>
       Object.assign(attempt, { created_at: new Date(attempt.created_at).toISOString() }),
     ),
     attempt_count: last?.number ?? 0, // Attempts are numbered without gaps.
     response_status: last?.response_status ?? null,
     error: delivery.error ?? last?.error ?? null,
-    next_attempt_at: delivery.next_attempt_at?.toISOString() ?? null,
-    created_at: delivery.created_at.toISOString(),
+    next_attempt_at: next_attempt_at?.toISOString() ?? null,
+    created_at: created_at.toISOString(),
   };
 }
+
+export type DeliveryView = ReturnType<typeof present>;

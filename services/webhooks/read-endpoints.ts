@@ -5,28 +5,7 @@ import {
   findLastDeliveries,
   type LastDelivery,
 } from '../../db/repositories/endpoints.ts';
-import type { Subscription } from '../../domain/statuses.ts';
 import { secretsOf } from '../../domain/webhook-deliveries.ts';
-
-/** An endpoint as its owner sees it. Times are ISO 8601. */
-export type EndpointView = {
-  readonly id: string;
-  readonly url: string;
-  readonly events: readonly Subscription[];
-  readonly description: string;
-  readonly secret_hint: string;
-  readonly next_secret_hint: string | null;
-  readonly rotates_at: string | null;
-  readonly enabled: boolean;
-  readonly disabled_at: string | null;
-  readonly disabled_reason: WebhookEndpoint['disabledReason'];
-  readonly failing_since: string | null;
-  readonly created_at: string;
-  /** The newest. */
-  readonly last_delivery:
-    | (Omit<LastDelivery, 'id' | 'created_at'> & { readonly created_at: string })
-    | null;
-};
 
 /** Loads a workspace's endpoints, oldest first, each with its newest delivery. */
 export async function loadEndpoints(
@@ -63,12 +42,12 @@ export async function showEndpoint(
   return presentEndpoint(endpoint, last, now);
 }
 
-/** The API's view of an endpoint at the given time. */
+/** An endpoint as its owner sees it at the given time, with its newest delivery. Times are ISO 8601. */
 export function presentEndpoint(
   stored: WebhookEndpoint,
   last: LastDelivery | undefined,
   now: Date,
-): EndpointView {
+) {
   const { id, url, events, description, createdAt } = stored;
   const { current, next } = secretsOf(stored, now);
   return {
@@ -94,6 +73,8 @@ export function presentEndpoint(
       : null,
   };
 }
+
+export type EndpointView = ReturnType<typeof presentEndpoint>;
 
 /** Returns a warning if another endpoint of the workspace has the same URL. */
 export async function sameUrlWarning(

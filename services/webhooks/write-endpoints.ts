@@ -5,7 +5,7 @@ import type { Em } from '../../db/orm.ts';
 import { findEndpoint, lockEndpoint, unknownEndpoint } from '../../db/repositories/endpoints.ts';
 import { lockWorkspace } from '../../db/repositories/workspaces.ts';
 import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, wrongValue } from '../../domain/errors.ts';
 import { everyEvent, eventTypes, type Subscription } from '../../domain/statuses.ts';
 import { isText } from '../../domain/texts.ts';
 import {
@@ -258,9 +258,7 @@ function checkEvents(given: readonly string[]): Subscription[] {
 /** @throws AppError `invalid_request` when PostgreSQL cannot store it. */
 function checkDescription(description: string | null): string | null {
   if (!isText(description ?? '')) {
-    const message = 'must be text: no NUL, no half of a surrogate pair';
-    const details = [{ path: '/description', message }];
-    throw new AppError('invalid_request', `description ${message}.`, { details });
+    throw wrongValue('/description', 'must be text: no NUL, no half of a surrogate pair');
   }
 
   return description;

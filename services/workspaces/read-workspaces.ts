@@ -1,28 +1,12 @@
 import type { Em } from '../../db/orm.ts';
 import { selectWorkspaces, type WorkspaceRow } from '../../db/workspace-list.ts';
-import { brandOf, type Brand } from '../../domain/brand.ts';
+import { brandOf } from '../../domain/brand.ts';
 import { isId } from '../../domain/json-schema.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import { cutPage, readCursor } from '../cursor.ts';
 import { unknownWorkspace } from './write-workspaces.ts';
 
-/** Maximum workspaces per page. */
 export const maxWorkspacePage = 100;
-
-/** A workspace as an operator sees it. */
-export type WorkspaceView = {
-  readonly id: string;
-  readonly name: string | null;
-  readonly plan: string | null;
-  /** The limits in force. */
-  readonly quotas: Quotas;
-  /** Its own brand; a null field has the value of the settings. */
-  readonly brand: Brand;
-  /** How many channels are connected. */
-  readonly channels: number;
-  readonly created_at: string;
-  readonly deleted_at: string | null;
-};
 
 /**
  * Lists all workspaces, newest first, including those that are being deleted.
@@ -53,7 +37,11 @@ export async function showWorkspace(em: Em, quotas: Quotas, id: string): Promise
   return present(row, quotas);
 }
 
-const present = (row: WorkspaceRow, quotas: Quotas): WorkspaceView => ({
+/**
+ * A workspace as an operator sees it: the limits in force, its own brand (a null field has the value of the settings),
+ * and how many channels are connected.
+ */
+const present = (row: WorkspaceRow, quotas: Quotas) => ({
   id: row.id,
   name: row.name,
   plan: row.plan,
@@ -63,3 +51,5 @@ const present = (row: WorkspaceRow, quotas: Quotas): WorkspaceView => ({
   created_at: row.created_at.toISOString(),
   deleted_at: row.deleted_at?.toISOString() ?? null,
 });
+
+export type WorkspaceView = ReturnType<typeof present>;

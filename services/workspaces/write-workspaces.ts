@@ -7,7 +7,7 @@ import { countTextBytes } from '../../db/quotas.ts';
 import { eraseChannels, lockChannels } from '../../db/repositories/channels.ts';
 import { lockWorkspace } from '../../db/repositories/workspaces.ts';
 import { brandFieldNames, brandFields, type Brand } from '../../domain/brand.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, wrongValue } from '../../domain/errors.ts';
 import type { QuotaName } from '../../domain/quotas.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { storeKey, type CreatedKey, type NewKey } from '../keys/write-keys.ts';
@@ -211,4 +211,4 @@ function readBrandField<T extends string | null | undefined>(field: keyof Brand,
 }
 
 const invalid = (field: string, message: string): AppError =>
-  new AppError('invalid_request', message, { details: [{ path: `/${field}`, message }] });
+  wrongValue(`/${field}`, message, message);
