@@ -13,6 +13,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { heartbeating } from '../heartbeating.ts';
 import {
   countWaiting,
+  loadBody,
   loadDelivery,
   type DeliveryRequest,
   type LoadedDelivery,
@@ -79,6 +80,10 @@ async function send(
 ): Promise<'delivered' | 'failed' | 'gone'> {
   const untilMs = performance.now() + activityInfo().startToCloseTimeoutMs - lastMs;
   const result = await request(deps, delivery);
+  if (!result) {
+    return 'gone';
+  }
+
   const outcome = await recordAttempt(deps, delivery, result, untilMs);
   if (outcome.status === 'failed') {
     await disableIfDead(deps, delivery);
@@ -95,8 +100,14 @@ async function send(
   throw notNow(code, message, outcome.waitMs);
 }
 
-/** @throws ApplicationFailure when all slots of the endpoint are taken, which does not count as an attempt. */
-async function request(deps: ActivityDeps, delivery: LoadedDelivery): Promise<WebhookResult> {
+/**
+ * @returns null if the event was deleted.
+ * @throws ApplicationFailure when all slots of the endpoint are taken, which does not count as an attempt.
+ */
+async function request(
+  deps: ActivityDeps,
+  delivery: LoadedDelivery,
+): Promise<WebhookResult | null> {
   const { endpointId } = delivery;
   const nowMs = (): number => deps.now().getTime();
   const { endpoints } = deps.limits;
@@ -110,9 +121,15 @@ async function request(deps: ActivityDeps, delivery: LoadedDelivery): Promise<We
 
   let end: Parameters<typeof leave>[0] = 'unsent';
   try {
+    const body = await loadBody(deps, delivery);
+    if (body === null) {
+      return null;
+    }
+
     const secrets = secretsOf(delivery, delivery.at);
     const open = secretOpener(deps, delivery);
-    const result = await sendWebhook(deps.webhooks, delivery, secrets, open, delivery.at);
+    const whole = { ...delivery, body };
+    const result = await sendWebhook(deps.webhooks, whole, secrets, open, delivery.at);
     end = result.error === 'timeout' ? 'timeout' : 'answered';
     return result;
   } finally {

@@ -8,7 +8,7 @@ import type { ActivityDeps } from '../deps.ts';
 export type DeliveryRequest = { readonly workspaceId: string; readonly deliveryId: string };
 
 /** A stored delivery and the request to send for it. */
-export type LoadedDelivery = WebhookRequest &
+export type LoadedDelivery = Omit<WebhookRequest, 'body'> &
   StoredSecrets & {
     readonly id: string;
     readonly workspaceId: string;
@@ -40,7 +40,7 @@ export async function loadDelivery(
           where a.delivery_id = d.id and a.workspace_id = d.workspace_id), 0) as number,
         coalesce((extract(epoch from d.next_attempt_at - clock_timestamp()) * 1000)::float8, 0) as "nextAttemptInMs",
         clock_timestamp() as at, d.endpoint_id as "endpointId", w.disabled_at is not null as "isDisabled",
-        w.url, d.event_id as "eventId", e.type as "eventType", e.body, w.sealed_secret as "sealedSecret",
+        w.url, d.event_id as "eventId", e.type as "eventType", w.sealed_secret as "sealedSecret",
         w.secret_hint as "secretHint", w.next_sealed_secret as "nextSealedSecret",
         w.next_secret_hint as "nextSecretHint", w.rotates_at as "rotatesAt"
       from deliveries d
@@ -49,6 +49,18 @@ export async function loadDelivery(
       where d.id = ${deliveryId} and d.workspace_id = ${workspaceId}`,
   );
   return delivery ?? null;
+}
+
+/** Reads the event's body, which may have 1 MB: only once a request can be sent. @returns null if it was deleted. */
+export async function loadBody(
+  { orm }: ActivityDeps,
+  { eventId, workspaceId }: LoadedDelivery,
+): Promise<string | null> {
+  const [row] = await query<{ body: string }>(
+    orm.em.fork(),
+    sql`select body from events where id = ${eventId} and workspace_id = ${workspaceId}`,
+  );
+  return row?.body ?? null;
 }
 
 /**
