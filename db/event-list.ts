@@ -88,22 +88,33 @@ export const numberEvents = (em: Em, workspaceId: string): Promise<Place> =>
     return readPlace(tx, workspaceId);
   });
 
-/** Reads numbered events in their order, and one beyond the page, which tells whether there are more. */
-export const selectEvents = (
+/** Bytes of the bodies of a page of events. A page has one event at least. */
+const mostBytes = 2_000_000;
+
+/** Reads a page of numbered events in their order. @returns the rows, and whether more follow. */
+export async function selectEvents(
   em: Em,
   workspaceId: string,
   { after, limit, types, postId, from, to }: EventSearch,
-): Promise<(EventRow & { readonly sequence: number })[]> =>
-  queryPlanned(
+): Promise<{ rows: (EventRow & { readonly sequence: number })[]; hasMore: boolean }> {
+  const rows = await queryPlanned(
     em,
-    sql`select body, sequence::float8 as sequence, post_id, channel_id from events
-      where workspace_id = ${workspaceId} and sequence > ${after}
-        ${only(types.length > 0, sql`type = any(${types}::text[])`)}
-        ${only(postId !== undefined, sql`post_id = ${postId}`)}
-        ${only(from !== undefined, sql`created_at >= ${from}`)}
-        ${only(to !== undefined, sql`created_at < ${to}`)}
-      order by sequence limit ${limit + 1}`,
+    sql<EventRow & { sequence: number; found: number }>`
+      select body, sequence, post_id, channel_id, found from (
+        select *, (count(*) over ())::int as found,
+          sum(octet_length(body)) over (order by sequence) - octet_length(body) as bytes_before
+        from (
+          select body, sequence::float8 as sequence, post_id, channel_id from events
+          where workspace_id = ${workspaceId} and sequence > ${after}
+            ${only(types.length > 0, sql`type = any(${types}::text[])`)}
+            ${only(postId !== undefined, sql`post_id = ${postId}`)}
+            ${only(from !== undefined, sql`created_at >= ${from}`)}
+            ${only(to !== undefined, sql`created_at < ${to}`)}
+          order by sequence limit ${limit + 1}) next) page
+      where bytes_before < ${mostBytes} order by sequence limit ${limit}`,
   );
+  return { rows, hasMore: rows.length < (rows[0]?.found ?? 0) };
+}
 
 const only = (isGiven: boolean, condition: RawBuilder<unknown>): RawBuilder<unknown> =>
   isGiven ? sql`and ${condition}` : sql``;

@@ -110,7 +110,7 @@ export async function pullEvents(
  * event, however late its transaction commits: the event gets the next number then.
  */
 async function readPage(em: Em, workspaceId: string, search: EventSearch): Promise<EventsPage> {
-  const { after, limit } = search;
+  const { after } = search;
   const before = await readPlace(em, workspaceId);
   const place = before.has_new ? await numberEvents(em, workspaceId) : before;
   const isPart = place.last - before.last >= numberedAtOnce;
@@ -119,9 +119,9 @@ async function readPage(em: Em, workspaceId: string, search: EventSearch): Promi
     throw wrongValue('?after', message);
   }
 
-  const rows = place.last > after ? await selectEvents(em, workspaceId, search) : [];
-  const events = rows.slice(0, limit).map(presentEvent);
-  const isFull = rows.length > limit;
+  const { rows, hasMore: isFull } =
+    place.last > after ? await selectEvents(em, workspaceId, search) : { rows: [], hasMore: false };
+  const events = rows.map(presentEvent);
   const last = events.at(-1)?.sequence ?? after;
   return {
     events,

@@ -130,6 +130,27 @@ test('events that the previous version stored are read in the order of their tim
   t.is(event.body, JSON.stringify({ id, type, created_at, workspace_id, data }));
 });
 
+test('a page of large events is short and says that more follow, and pages miss none', async (t) => {
+  const client = await api.newClient();
+  const { orm } = api.punctual;
+  const text = 'x'.repeat(900_000);
+  for (const n of [1, 2, 3, 4, 5]) {
+    await orm.em.transactional((em) =>
+      recordEvent(em, { workspaceId: client.workspaceId, type: 'post.failed', data: { n, text } }),
+    );
+  }
+
+  const { body: first } = await client.get('/events?limit=100');
+  t.is(first.events.length, 3);
+  t.true(first.has_more);
+  const { body: second } = await client.get(`/events?limit=100&after=${first.next_after}`);
+  t.deepEqual(
+    [...first.events, ...second.events].map(({ data }) => data.n),
+    [1, 2, 3, 4, 5],
+  );
+  t.false(second.has_more);
+});
+
 test('the events of a deleted post still name it, and are found by it', async (t) => {
   const client = await api.newClient();
   const channel = await storeChannel(api.punctual, client.workspaceId);
