@@ -5,7 +5,7 @@ import { queryPlanned } from '../query.ts';
 import { isListed, matchesFilter, type Filter } from './filter.ts';
 
 /** Posts per page in memory. */
-const postsAtOnce = 500;
+const postsAtOnce = 100;
 
 export type CsvRow = {
   readonly post_id: string;

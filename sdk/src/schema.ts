@@ -2257,7 +2257,7 @@ export interface components {
         NewPost: {
             /** @description Text of a single post; may be empty beside files. In texts, other line breaks (U+000B, U+000C, U+0085, U+2028, U+2029) become `\n`, other control characters are removed, and NUL is refused. */
             body?: string | null;
-            /** @description Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`, with a `warning`. All texts of a post together, including `channel_bodies`, have at most 300,000 characters. */
+            /** @description Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`, with a `warning`. All texts of a post together, including `channel_bodies`, have at most 300,000 characters; the first text counts for each channel that gets it. */
             thread?: (string | components["schemas"]["ThreadPart"])[] | null;
             /** @description The channels to publish to. */
             channel_ids?: string[] | null;
@@ -2393,7 +2393,7 @@ export interface components {
         PostEdit: {
             /** @description Text of a single post; may be empty beside files. In texts, other line breaks (U+000B, U+000C, U+0085, U+2028, U+2029) become `\n`, other control characters are removed, and NUL is refused. */
             body?: string | null;
-            /** @description Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`, with a `warning`. All texts of a post together, including `channel_bodies`, have at most 300,000 characters. */
+            /** @description Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`, with a `warning`. All texts of a post together, including `channel_bodies`, have at most 300,000 characters; the first text counts for each channel that gets it. */
             thread?: (string | components["schemas"]["ThreadPart"])[] | null;
             /** @description The channels to publish to. */
             channel_ids?: string[];

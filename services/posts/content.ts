@@ -22,7 +22,10 @@ export type PostInput = DueTimeRequest &
     readonly video?: VideoOptions | null | undefined;
   };
 
-/** Limit of all texts of a post together, in characters. Each is validated for each of its channels. */
+/**
+ * Limit of all texts of a post together, in characters. The first text counts for each channel that gets it, because
+ * answers and events show it there.
+ */
 export const longestTexts = 300_000;
 
 /** The content of a post in a request or in the database, without the files of its parts. */
@@ -158,6 +161,7 @@ type Filled = {
 };
 
 /**
+ * @param channelIds The post's channels.
  * @param input The request, whose places the errors name.
  * @throws AppError `empty_body` for a post without text and media, or a blank text without files beside it;
  *   `invalid_request` for too much text.
@@ -165,10 +169,13 @@ type Filled = {
 export function assertNotEmpty(
   { body, thread, overrides }: PostContent,
   { parts, channels }: Filled,
+  channelIds: readonly string[],
   input: PostInput,
 ): void {
   const texts = [...(body === null ? [] : [body]), ...(thread ?? []), ...Object.values(overrides)];
-  assertShortEnough(texts);
+  const first = thread?.[0] ?? body ?? '';
+  const repeats = channelIds.filter((id) => overrides[id] === undefined).length - 1;
+  assertShortEnough([...texts, first.repeat(Math.max(0, repeats))]);
   const ofChannels = Object.values(channels).some(({ length }) => length > 0);
   const hasMedia = parts.size > 0 || ofChannels;
   const all = { body, thread: input.thread ?? thread, channelBodies: overrides };
@@ -233,7 +240,7 @@ function assertShortEnough(texts: readonly string[]): void {
   const length =
     units > longestTexts ? texts.reduce((sum, text) => sum + characterCount(text), 0) : 0;
   if (length > longestTexts) {
-    const message = `All texts of a post together may have ${longestTexts} characters; these have ${length}.`;
+    const message = `All texts of a post together, the first one counted for each channel, may have ${longestTexts} characters; these have ${length}.`;
     throw new AppError('invalid_request', message, {
       details: [{ path: '', message, limit: longestTexts, actual: length }],
     });

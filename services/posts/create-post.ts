@@ -136,7 +136,7 @@ async function checkRequest(deps: CreateDeps, em: Em, caller: Caller, input: Pos
   const withoutUrls = withDownloads(input, urls, []);
   const content = postContentOf(withoutUrls);
   const filled = { parts: partsWithFiles(input), channels: input.channelMedia ?? {} };
-  assertNotEmpty(content, filled, input);
+  assertNotEmpty(content, filled, input.channelIds ?? [], input);
   const dueAt = dueTime(input, deps.now());
   if (dueAt) {
     assertMaySchedule(caller);

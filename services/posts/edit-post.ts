@@ -110,14 +110,14 @@ async function applyEdit(
   assertPostChannels(caller, channels.order);
   const { content, media } = await editContent(deps, em, caller, post, channels, edit);
   const missing = assertNoneDeleted(media, dueAt !== null);
-  assertNotEmpty(content, { parts: media.parts, channels: content.channelFiles }, input);
+  const filled = { parts: media.parts, channels: content.channelFiles };
+  assertNotEmpty(content, filled, channels.order, input);
   const validations = await validateEdit(deps.rules, channels, content, media, dueAt !== null);
   const status = dueAt ? 'scheduled' : 'draft';
   const sameTexts = await sameTextWarnings(em, { ...scope, dueAt }, validations);
   const edited = { status, content, dueAt, validations, sameTexts } as const;
   const ownBytes = writeChannels(em, post, channels, edited);
-  const use = useChange(post, status, content, ownBytes + media.textBytes);
-  await takeQuota(em, caller, use);
+  await takeQuota(em, caller, useChange(post, status, content, ownBytes + media.textBytes));
   const notes = [
     ...notesOn(timed, content, media, missing),
     ...leftWith(channels.removed),
@@ -126,8 +126,8 @@ async function applyEdit(
   ];
   const [warning, warnings] = [warningFor(validations, notes), warningsFor(validations, notes)];
   const { timezone = post.timezone ?? null } = input;
-  const labels = editedLabels(post, input);
   const wasScheduled = post.status === 'scheduled';
+  const labels = editedLabels(post, input);
   const change: Change = { content, labels, dueAt, timezone, status, warning, warnings };
   const timeChanged = changePost(post, change, deps.now());
   await em.flush();

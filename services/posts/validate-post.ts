@@ -74,7 +74,7 @@ export async function validatePost(
   const early = postContentOf(withoutUrls);
   const named = givenFiles(withoutUrls);
   const filled = { parts: partsWithFiles(input), channels: input.channelMedia ?? {} };
-  assertNotEmpty(early, filled, input);
+  assertNotEmpty(early, filled, input.channelIds ?? [], input);
   const dueAt = dueTime(input, deps.now());
   const em = deps.orm.em.fork();
   const channels = await chooseChannels(em, workspaceId, input.channelIds ?? []);

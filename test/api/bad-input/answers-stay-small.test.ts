@@ -114,12 +114,18 @@ test('all texts of a post together have a maximum length, however they are divid
     { ...full, body: 'y' },
     { ...full, channel_ids: [channel], channel_bodies: { [channel]: 'y' } },
   ];
-  const message = `All texts of a post together may have ${longestTexts} characters; these have ${longestTexts + 1}.`;
+  const message = `All texts of a post together, the first one counted for each channel, may have ${longestTexts} characters; these have ${longestTexts + 1}.`;
   for (const each of more) {
     const reply = await client.post('/posts', each);
     t.is(reply.status, 400);
     t.is(reply.body.error, message);
   }
+
+  const others = [await addFakeChannel(api.punctual.deps, client.workspaceId), channel];
+  const half = { thread: [long, ...full.thread.slice(0, 5)] };
+  const twice = await client.post('/posts', { ...half, channel_ids: others });
+  t.is(twice.status, 400);
+  t.is(twice.body.details[0].actual, longestTexts + longestText);
 
   const edited = await client.patch(`/posts/${body.post.id}`, { body: 'y' });
   t.is(edited.status, 400);
