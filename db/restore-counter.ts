@@ -91,7 +91,7 @@ export type Finished = {
 
 /** Ids of posts, by what Temporal knows of their workflows. */
 type ByWorkflow = {
-  /** It ended since the backup began, or runs and has begun to send. */
+  /** It ended since the backup began, and the database lacks that; or it runs and has begun to send. */
   readonly begun: readonly string[];
   /** It runs, has sent nothing, and knows no change that the database lost. */
   readonly unsent: readonly string[];
@@ -192,12 +192,16 @@ export async function finishRestore(
   };
 }
 
-/** @param which SQL: condition on the post `p`. @returns the number of channels that become unconfirmed. */
+/**
+ * A channel that is unconfirmed keeps its reason, unless its post had ended: then it may have been sent again since.
+ *
+ * @param which SQL: condition on the post `p`. @returns the number of channels that become unconfirmed.
+ */
 async function doubtPosts(em: Em, which: RawBuilder<unknown>): Promise<number> {
   const [failed] = await query<{ channels: number }>(
     em,
     sql`with doubtful as materialized (
-      select p.id, p.workspace_id from posts p
+      select p.id, p.workspace_id, p.status from posts p
       where (${which}) and exists (select from post_channels pc
         where pc.post_id = p.id and pc.workspace_id = p.workspace_id and pc.status <> 'published')
       for update
@@ -205,6 +209,7 @@ async function doubtPosts(em: Em, which: RawBuilder<unknown>): Promise<number> {
       update post_channels pc set ${unconfirmedValues(doubt)}
       from doubtful d join post_channels was on was.post_id = d.id and was.workspace_id = d.workspace_id
       where pc.id = was.id and pc.workspace_id = was.workspace_id and pc.status <> 'published'
+        and (pc.status <> 'unconfirmed' or d.status = 'failed')
       returning was.status
     ), failed as (
       update posts p set status = 'failed', revision = ${restoredRevision}, updated_at = now()

@@ -12,6 +12,7 @@ import {
   type Finished,
 } from '../../db/restore-counter.ts';
 import { AppError } from '../../domain/errors.ts';
+import type { PostStatus } from '../../domain/statuses.ts';
 import { forEachLimit } from '../../runtime/concurrency.ts';
 import { readConfig } from '../../runtime/config/read-config.ts';
 import { hasGrpcCode } from '../../temporal/connect.ts';
@@ -136,8 +137,8 @@ export async function completeRestore(
   );
   const { due, at } = await duePosts(orm.em.fork());
   const { sending, unsent } = await readRuns(client, dueByWorkflow, due);
-  const { cancelled, lackedPosts } = await compareEnded(orm.em.fork(), client, ended);
-  const begun = [...ended.filter((id) => !cancelled.has(id)), ...sending];
+  const { whole, lackedPosts } = await compareEnded(orm.em.fork(), client, ended);
+  const begun = [...ended.filter((id) => !whole.has(id)), ...sending];
   const done = await orm.em
     .fork()
     .transactional((em) => finishRestore(em, { begun, unsent, at }, known));
@@ -170,28 +171,32 @@ const width = 20;
 /**
  * Compares the rows of ended posts with their runs.
  *
- * @returns `cancelled`: drafts whose only run since the backup sent nothing, and knew nothing newer than the row.
+ * @returns `whole`: posts of which the database lost nothing, since their last run knew nothing newer than the row: failed
+ * ones, and drafts whose only run since the backup sent nothing.
  */
 async function compareEnded(
   em: Em,
   client: Client,
   ended: readonly string[],
-): Promise<{ readonly cancelled: ReadonlySet<string>; readonly lackedPosts: number }> {
+): Promise<{ readonly whole: ReadonlySet<string>; readonly lackedPosts: number }> {
   const rows = await query(
     em,
-    sql<{ id: string; revision: number | null; is_draft: boolean }>`
-      select e.id, p.revision, p.status = 'draft' and count(*) = 1 as is_draft
+    sql<{ id: string; revision: number | null; status: PostStatus | null; runs: number }>`
+      select e.id, p.revision, p.status, count(*)::int as runs
       from unnest(${ended}::uuid[]) e (id) left join posts p on p.id = e.id group by e.id, p.revision, p.status`,
   );
-  const cancelled = new Set<string>();
-  const drafts = rows.filter((row) => row.is_draft);
-  await forEachLimit(drafts, width, async ({ id, revision }) => {
+  const whole = new Set<string>();
+  const candidates = rows.filter(
+    ({ status, runs }) => status === 'failed' || (status === 'draft' && runs === 1),
+  );
+  await forEachLimit(candidates, width, async ({ id, revision, status }) => {
     const run = await readLatestRun(client, id);
-    if (run && !run.isRunning && !run.hasSent && run.revision <= (revision ?? 0)) {
-      cancelled.add(id);
+    const isEnded = run && !run.isRunning && run.revision <= (revision ?? 0);
+    if (isEnded && (status === 'failed' || !run.hasSent)) {
+      whole.add(id);
     }
   });
-  return { cancelled, lackedPosts: rows.filter(({ revision }) => revision === null).length };
+  return { whole, lackedPosts: rows.filter(({ revision }) => revision === null).length };
 }
 
 /**
