@@ -5,7 +5,14 @@ import { blueskyNetwork } from '../../networks/bluesky/adapter.ts';
 import { timeoutMs } from '../../networks/http.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { openNetworks } from '../../networks/registry.ts';
-import { fails, fakeNetwork, interrupt, liveTexts, type FakeNetwork } from '../support/networks.ts';
+import {
+  fails,
+  fakeNetwork,
+  hold,
+  interrupt,
+  liveTexts,
+  type FakeNetwork,
+} from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
 import type { PostSteps } from '../support/post-steps.ts';
 
@@ -102,18 +109,13 @@ async function stuck(t: ExecutionContext) {
   const post = await steps.create({ body: 'Old', channel_ids, schedule_in_minutes: 0 });
   const go = await steps.claimOrThrow(post);
   const id = go.targets[0]?.postChannelId ?? '';
-  const isStuck = Promise.withResolvers<void>();
-  const goOn = Promise.withResolvers<void>();
-  interrupt(network, 'send', async () => {
-    isStuck.resolve();
-    await goOn.promise;
-  });
-  t.teardown(() => goOn.resolve());
+  const { isHeld, release } = hold(network, 'send');
+  t.teardown(release);
   const sending = steps.attempt(post, id).catch(() => undefined);
-  await isStuck.promise;
+  await isHeld;
   steps.pass(21_000); // Longer than the heartbeat timeout.
   const arrive = async () => {
-    goOn.resolve();
+    release();
     await sending;
   };
   return { network, steps, post, go, id, arrive };

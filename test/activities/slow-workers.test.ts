@@ -7,6 +7,7 @@ import {
   down,
   fails,
   fakeNetwork,
+  hold,
   interrupt,
   liveTexts,
   type FakeNetwork,
@@ -31,18 +32,13 @@ test('an attempt that hung before it sent anything is not counted by a cancel, a
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
   const { post, id } = await claimed(steps);
-  const hang = Promise.withResolvers<void>();
-  const hung = Promise.withResolvers<void>();
-  interrupt(network, 'prepare', async () => {
-    hung.resolve();
-    await hang.promise;
-  });
+  const { isHeld, release } = hold(network, 'prepare');
   const first = steps.attempt(post, id);
-  await hung.promise;
+  await isHeld;
   t.is(await steps.cancel(post), 0);
   t.deepEqual(await steps.claim(post), { kind: 'gone' });
 
-  hang.resolve();
+  release();
   await t.throwsAsync(first);
   t.deepEqual(network.live, []);
 });
@@ -51,20 +47,15 @@ test('of two concurrent attempts of two runs only one sends', async (t) => {
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
   const { post, go, id } = await claimed(steps);
-  const hang = Promise.withResolvers<void>();
-  const hung = Promise.withResolvers<void>();
-  interrupt(network, 'upload', async () => {
-    hung.resolve();
-    await hang.promise;
-  });
+  const { isHeld, release } = hold(network, 'upload');
   const first = steps.attempt(post, id);
-  await hung.promise;
+  await isHeld;
   await steps.cancel(post);
   await steps.finalize(post, go);
   await steps.edit(post, { body: 'New', schedule_in_minutes: 0 });
   await steps.claim(post);
   interrupt(network, 'send', async () => {
-    hang.resolve();
+    release();
     await t.throwsAsync(first);
   });
   t.like(await steps.attempt(post, id), { status: 'published' });
@@ -87,19 +78,15 @@ test('an attempt that hung since before a cancel does not send the old text whil
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
   const { post, go, id } = await claimed(steps);
-  const [hung, hang] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  interrupt(network, 'upload', async () => {
-    hung.resolve();
-    await hang.promise;
-  });
+  const { isHeld, release } = hold(network, 'upload');
   const first = steps.attempt(post, id);
-  await hung.promise;
+  await isHeld;
   await steps.cancel(post);
   await steps.finalize(post, go);
   await steps.edit(post, { body: 'New', schedule_in_minutes: 0 });
   await steps.claim(post);
   interrupt(network, 'upload', async () => {
-    hang.resolve();
+    release();
     await first.catch(() => undefined);
   });
   t.like(await steps.attempt(post, id), { status: 'published' });
@@ -238,17 +225,12 @@ async function silentWorker(t: ExecutionContext, networks = { a: fakeNetwork() }
   const steps = await newSteps(t, networks);
   await steps.subscribe('post.published', 'post.partial');
   const { post, go } = await claimed(steps);
-  const goOn = Promise.withResolvers<void>();
-  const sending = Promise.withResolvers<void>();
-  interrupt(networks.a, 'send', async () => {
-    sending.resolve();
-    await goOn.promise;
-  });
+  const { isHeld, release } = hold(networks.a, 'send');
   const id = go.targets.find(({ network }) => network === 'a')?.postChannelId ?? '';
   const silent = steps.attempt(post, id);
-  await sending.promise;
+  await isHeld;
   const comeBack = async () => {
-    goOn.resolve();
+    release();
     return silent;
   };
   return { steps, post, go, comeBack };

@@ -3,7 +3,7 @@ import { createIntent } from '../../activities/publish-channel/attempt.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
-import { fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
+import { fakeNetwork, hold, liveTexts } from '../support/networks.ts';
 import { postSteps } from '../support/post-steps.ts';
 
 const minute = 60_000;
@@ -32,17 +32,12 @@ async function stopped(t: ExecutionContext) {
   const post = await steps.create({ body: 'Once', channel_ids, schedule_in_minutes: 0 });
   const go = await steps.claimOrThrow(post);
   const id = go.targets[0]?.postChannelId ?? '';
-  const isStopped = Promise.withResolvers<void>();
-  const goOn = Promise.withResolvers<void>();
-  interrupt(network, 'send', async () => {
-    isStopped.resolve();
-    await goOn.promise;
-  });
+  const { isHeld, release } = hold(network, 'send');
   const trying = steps.attempt(post, id);
   trying.catch(() => undefined);
-  await isStopped.promise;
+  await isHeld;
   const goesOn = () => {
-    goOn.resolve();
+    release();
     return trying;
   };
   return { network, steps, post, go, id, goesOn };

@@ -147,6 +147,16 @@ export function interrupt(
   Object.assign(network, { [step]: interrupted });
 }
 
+/** Holds the next call of one of a network's steps. `isHeld` resolves once it has begun. */
+export function hold(network: FakeNetwork, step: Parameters<typeof interrupt>[1]) {
+  const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  interrupt(network, step, () => {
+    begun.resolve();
+    return released.promise;
+  });
+  return { isHeld: begun.promise, release: released.resolve };
+}
+
 /** The live texts, in order. */
 export const liveTexts = ({ live }: FakeNetwork): string[] => live.map(({ text }) => text);
 
