@@ -134,7 +134,8 @@ test.serial(
     t.like(await busy.sweepIn(7 * minutes), { looked: 0 });
     t.like(await busy.sweepIn(9 * minutes), { looked: 20, overdue: 0 });
     t.like(await busy.sweepIn(10 * minutes), { looked: 0 });
-    t.like(await busy.sweepIn(12 * minutes), { looked: 20, overdue: 0 });
+    // The next sweep but one, although it begins a moment earlier in its minute.
+    t.like(await busy.sweepIn(11 * minutes - 1000), { looked: 20, overdue: 0 });
   },
 );
 
