@@ -36,7 +36,7 @@ export async function showPostHistory(
     ...aboutPost(rows),
     aboutWorkflow(workflow),
     '',
-    ...rows.channels.map(aboutChannel),
+    ...rows.channels.map((channel) => aboutChannel(channel, rows.post, now())),
     ...(rows.channels.length > 0 ? [''] : []),
     ...story.map(({ at, what }) => `${at}  ${what}`),
   ];
@@ -56,16 +56,15 @@ function aboutPost({ post, channels }: PostRecords): string[] {
     `Workspace ${workspace}`,
     `Text: ${beginning(textOf(post), 80)}${parts}`,
     synced < revision
-      ? `Temporal is behind: it knows revision ${synced} of ${revision}. The worker syncs it while both run.`
-      : `Temporal knows revision ${revision}, the newest.`,
+      ? `Temporal is behind: it was told of revision ${synced} of ${revision}. The worker syncs it while both run.`
+      : `Temporal was told of revision ${revision}, the newest.`,
   ];
 }
 
 const textOf = ({ thread, body }: PostRecordRow): string => thread?.[0] ?? body ?? '(none)';
 
-function aboutChannel(channel: ChannelRow): string {
+function aboutChannel(channel: ChannelRow, post: PostRecordRow, now: Date): string {
   const heading = `Channel ${channel.channel_id}, ${channel.platform} ${oneLine(channel.handle)}: ${channel.status}`;
-  const parked = formatInstant(channel.parked_until);
   return [
     heading + (channel.url === null ? '' : `  ${oneLine(channel.url)}`),
     ...(channel.error === null || channel.status === 'publishing'
@@ -78,10 +77,18 @@ function aboutChannel(channel: ChannelRow): string {
     ...aboutOptions('Options', channel.options),
     ...aboutOptions("The account's defaults", channel.default_options),
     ...(channel.state === 'connected' ? [] : [`  The account: ${channel.state}.`]),
-    ...(parked === null
-      ? []
-      : [`  A rate limit holds, or held, the account or its server until ${parked}.`]),
+    ...aboutLimit(channel.parked_until, post.retried_at ?? post.scheduled_at, now),
   ].join('\n');
+}
+
+/** A limit that had ended when the post was due did not delay it. */
+function aboutLimit(until: Date | null, due: Date | null, now: Date): string[] {
+  if (until === null || (until <= now && (due === null || until <= due))) {
+    return [];
+  }
+
+  const verb = until > now ? 'holds' : 'held';
+  return [`  A rate limit ${verb} the account or its server until ${formatInstant(until)}.`];
 }
 
 const aboutOptions = (what: string, options: Options | null): string[] =>

@@ -114,3 +114,19 @@ test('a post whose channels have no options is shown without them', async (t) =>
   const { text } = await adminOf(punctual()).call('post', 'show', id);
   t.notRegex(text, /Options|defaults|Warning/v);
 });
+
+test('a post is shown with a rate limit that holds or made it late, and without one of before its time', async (t) => {
+  const client = await newClient(punctual());
+  const channel = await storeChannel(punctual(), client.workspaceId);
+  const post = { body: 'x', channel_ids: [channel], schedule_in_minutes: 0 };
+  const { id } = (await client.post('/posts', post)).body.post;
+  const shown = async (until: string): Promise<string> => {
+    const em = punctual().orm.em.fork();
+    await em.execute(`update channels set parked_until = ${until} where id = ?`, [channel]);
+    return (await adminOf(punctual()).call('post', 'show', id)).text;
+  };
+
+  t.regex(await shown("now() + interval '1 hour'"), /A rate limit holds the account or its/v);
+  t.regex(await shown('now()'), /A rate limit held the account or its server until/v);
+  t.notRegex(await shown("now() - interval '1 hour'"), /rate limit/v);
+});
