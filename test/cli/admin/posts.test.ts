@@ -277,7 +277,7 @@ test('a post that is not yet synced with Temporal shows that', async (t) => {
   const content = { body: 'Hello', channel_ids: [channel], schedule_in_minutes: 60 };
   const { id } = (await client.post('/posts', content)).body.post;
   const { text } = await adminOf(punctual).call('post', 'show', id);
-  t.regex(text, /^Temporal is behind: it knows revision 0 of 1\./mv);
+  t.regex(text, /^Temporal is behind: it was told of revision 0 of 1\./mv);
 });
 
 test('the process prints the same, and an unknown post is named', async (t) => {
