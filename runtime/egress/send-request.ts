@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import type { Agent, Dispatcher } from 'undici';
 import { createGrowingBuffer } from '../bytes.ts';
 import type { KeyedSemaphore } from '../concurrency.ts';
@@ -55,7 +55,8 @@ async function beginningOf(
   maxBytes: number,
 ): Promise<Pick<EgressResponse, 'body' | 'truncated'>> {
   const kept = createGrowingBuffer();
-  const closed = once(body, 'close');
+  // Undici may have closed the body already, after an invalid chunk that came with the head.
+  const closed = finished(body).catch(() => undefined);
   let isCut = false;
   body.on('data', (chunk: Buffer) => {
     const piece = chunk.subarray(0, maxBytes - kept.length);
@@ -65,7 +66,7 @@ async function beginningOf(
       body.destroy();
     }
   });
-  await closed.catch(() => undefined);
+  await closed;
   return { body: kept.bytes(), truncated: isCut || !body.readableEnded };
 }
 

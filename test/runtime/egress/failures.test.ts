@@ -24,6 +24,7 @@ import {
 } from './support/silent-servers.ts';
 
 const beginning = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nbeginning';
+const chunkedHead = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 const soon = { timeoutMs: 900 };
 
 test('a port without a server: refused, certainly not sent', async (t) => {
@@ -82,15 +83,19 @@ for (const [name, end] of Object.entries(endings)) {
 
 test('a body of very many one-byte chunks is cut, and one of a few thousand is read', async (t) => {
   const chunks = (count: number) => '1\r\nx\r\n'.repeat(count);
-  const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
   const take = async (count: number) => {
-    const server = await rawServer(t, answering(`${head}${chunks(count)}0\r\n\r\n`));
+    const server = await rawServer(t, answering(`${chunkedHead}${chunks(count)}0\r\n\r\n`));
     return egressTo(t, server).request(get(at(server), { maxBytes: 2 ** 21 }));
   };
   t.like(await take(10_000), { truncated: false, body: { length: 10_000 } });
   const { status, truncated, body } = await take(1_000_000);
   t.like({ status, truncated }, { status: 200, truncated: true });
   t.true(body.length < 100_000, `${body.length} bytes were kept`);
+});
+
+test('a body that is broken where it begins is cut, even if it came with the headers', async (t) => {
+  const server = await rawServer(t, answering(`${chunkedHead}ZZZ\r\n`));
+  t.like(await egressTo(t, server).request(get(at(server))), { status: 200, truncated: true });
 });
 
 test('a signal after the status line cuts the body: the status decides', async (t) => {
