@@ -175,7 +175,7 @@ export function assertNotEmpty(
   const texts = [...(body === null ? [] : [body]), ...(thread ?? []), ...Object.values(overrides)];
   const first = thread?.[0] ?? body ?? '';
   const repeats = channelIds.filter((id) => overrides[id] === undefined).length - 1;
-  assertShortEnough([...texts, first.repeat(Math.max(0, repeats))]);
+  assertShortEnough(texts, characterCount(first) * Math.max(0, repeats));
   const ofChannels = Object.values(channels).some(({ length }) => length > 0);
   const hasMedia = parts.size > 0 || ofChannels;
   const all = { body, thread: input.thread ?? thread, channelBodies: overrides };
@@ -233,12 +233,12 @@ const altTextsOf = (input: PostInput): Located[] => [
 
 const pathsOf = (located: readonly Located[]): string => located.map(([path]) => path).join(', ');
 
-/** @throws AppError `invalid_request` */
-function assertShortEnough(texts: readonly string[]): void {
-  const units = texts.reduce((sum, { length }) => sum + length, 0);
+/** @param repeated Characters that count besides. @throws AppError `invalid_request` */
+function assertShortEnough(texts: readonly string[], repeated = 0): void {
+  const units = texts.reduce((sum, { length }) => sum + length, repeated);
   // Counts code points only when the length may exceed the limit.
   const length =
-    units > longestTexts ? texts.reduce((sum, text) => sum + characterCount(text), 0) : 0;
+    units > longestTexts ? texts.reduce((sum, text) => sum + characterCount(text), repeated) : 0;
   if (length > longestTexts) {
     const message = `All texts of a post together, the first one counted for each channel, may have ${longestTexts} characters; these have ${length}.`;
     throw new AppError('invalid_request', message, {
