@@ -140,7 +140,7 @@ function sessionOf(profile: string | undefined): Session {
       const { url, apiKey } = await access();
       return new Punctual({ baseUrl: url, apiKey });
     },
-    say: (line) => process.stderr.write(`${line}\n`),
+    say: (line) => process.stderr.write(`${safeLines(line)}\n`),
   };
 }
 

@@ -5,7 +5,7 @@ import type { Place } from './follow-events.ts';
 import { CommandError } from './failures.ts';
 import { profilesFile } from './profiles.ts';
 
-/** What `punctual listen` keeps for a workspace. Each receiver has a file of its own, so that listeners do not meet. */
+/** What `punctual listen` keeps for a workspace. Each receiver has a file of its own, so that two receivers keep separate places. */
 export type ListenFiles = {
   /** Signs forwarded events; always the same. */
   readonly secret: string;

@@ -1,5 +1,6 @@
 import { command, type Answer, type Session } from './command.ts';
-import { UsageError } from './failures.ts';
+import { PunctualError } from '../sdk/src/index.ts';
+import { CommandError, UsageError } from './failures.ts';
 import { text, toggle } from './flags.ts';
 import { followEvents, newestPlace, type Listener } from './follow-events.ts';
 import { forwardEvent } from './forward-event.ts';
@@ -73,9 +74,15 @@ async function* forward(
       };
     }
   } catch (error) {
-    if (!signal.aborted) {
-      throw error;
+    if (signal.aborted) {
+      return;
     }
+
+    const isBeyond =
+      error instanceof PunctualError && error.details.some(({ path }) => path === '?after');
+    throw isBeyond
+      ? new CommandError(`${error.message} Give --since 1h once to begin an hour ago.`)
+      : error;
   }
 }
 
@@ -91,9 +98,9 @@ function endOfProcess(): AbortSignal {
 export function receiverUrl(given = ''): string {
   const address = given.replace(/^:?(?=\d{1,5}(?:\/|$))/v, 'localhost:');
   const url = /^https?:\/\//v.test(address) ? address : `http://${address}`;
-  if (!URL.canParse(url)) {
+  if (!URL.canParse(url) || new URL(url).username !== '') {
     throw new UsageError(
-      `--forward-to must be an address such as localhost:3000/hook, not "${given}".`,
+      `--forward-to must be an address without a user name, such as localhost:3000/hook, not "${given}".`,
     );
   }
 

@@ -57,7 +57,9 @@ export async function readProfiles(env: Env): Promise<Profiles> {
   }
 
   try {
-    const { current, profiles = {} } = JSON.parse(text) as Partial<Profiles>;
+    const { current, profiles: stored } = JSON.parse(text) as Partial<Profiles>;
+    // Without a prototype, so that `constructor` is no profile.
+    const profiles = Object.assign(Object.create(null), stored) as Profiles['profiles'];
     return { ...(current === undefined ? {} : { current }), profiles };
   } catch {
     throw new CommandError(`${file} is not valid JSON. Correct it, or delete it and log in again.`);
@@ -83,13 +85,13 @@ export const namedProfile = (env: Env, flag: string | undefined): string | undef
   flag || env['PUNCTUAL_PROFILE'] || undefined;
 
 /**
- * The API and the key to use: those of the environment, else of the named profile, else of the current one.
+ * The API and the key to use: those of `--profile`, else of the environment, else of the current profile.
  *
  * @throws NoKeyError if there is none.
  */
 export async function chooseAccess(env: Env, flag: string | undefined): Promise<Access> {
   const apiKey = env['PUNCTUAL_API_KEY'];
-  if (apiKey) {
+  if (apiKey && !flag) {
     return { url: baseUrl(env['PUNCTUAL_URL'] || usualUrl), apiKey, profile: null };
   }
 

@@ -36,7 +36,9 @@ test('profiles keep keys in a file for their owner only; the environment comes f
   t.is(await workspace('--profile two'), 'Two');
   t.is(await workspace('', { PUNCTUAL_PROFILE: 'two' }), 'Two');
   const environment = { PUNCTUAL_API_KEY: three!.key, PUNCTUAL_URL: url };
-  t.is(await workspace('--profile two', environment), 'Three');
+  t.is(await workspace('', environment), 'Three');
+  t.is(await workspace('--profile two', environment), 'Two');
+  t.is((await run('whoami --profile constructor')).code, 4);
   t.is((await run('auth switch two')).code, 0);
   t.is(await workspace(), 'Two');
   const shown = (await run('auth status')).stdout;

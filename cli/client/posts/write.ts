@@ -11,7 +11,7 @@ type Validation = Awaited<ReturnType<Punctual['posts']['validate']>>;
 export const create = command({
   brief: 'Schedules a post, or stores a draft',
   description:
-    'Schedules a post. Without --at it is stored as a draft. A call that is repeated after a lost answer makes one post; give --idempotency-key or --external-id if your own program may run twice.',
+    'Schedules a post. Without --at it is stored as a draft. A call that is repeated after a lost answer makes one post; give --external-id if your own program may run twice, or --idempotency-key with a fixed time and no local files.',
   examples: [
     'post create --body "Hello" --channel mastodon --at "tomorrow 9:00" --timezone Europe/Berlin',
     'post create --body - --channel mastodon --channel bluesky --at now --wait < text.txt',
