@@ -125,8 +125,8 @@ type Known = {
 };
 
 /**
- * Whether the database lost a change of a post. Every change is committed before the workflow is signalled. A revision
- * that `restore finish` could not exceed is none of this service: a person signalled it.
+ * Whether the database lost a change of a post. Every change is committed before the workflow is signalled. `restore
+ * finish` sets a higher revision than any of this service: one above it was signalled by a person.
  */
 export async function lacksRevision(
   em: Em,

@@ -35,7 +35,7 @@ export async function importMedia<T extends object>(
     const stored = await downloadMedia(deps, owner, [{ url, path: '/url' }], clientSignal);
     try {
       return await transact(async (em) => {
-        const files = stored.files.map((one) => ({ ...one, altText })); // Its text needs room too.
+        const files = stored.files.map((one) => ({ ...one, altText })); // The alt text counts in the quota.
         const [file] = await insertMedia(em, owner, { files }, deps.now());
         if (!file) {
           throw new Error('insertMedia returned no row for the file.');
