@@ -20,6 +20,13 @@ test('with --json, commands for posts print the answers of the API', async (t) =
   const edited = await answerOf('PATCH /posts/{id} 200', ['post', 'edit', id, ...at]);
   const due = { scheduled_at: '2027-03-01T08:00:00.000Z', timezone: 'Europe/Berlin' };
   t.like(edited.post, due);
+  const moved = ['post', 'edit', id, '--at', '2027-03-02T09:00'];
+  const next = { scheduled_at: '2027-03-02T08:00:00.000Z', timezone: 'Europe/Berlin' };
+  t.like((await answerOf('PATCH /posts/{id} 200', moved)).post, next);
+  const parts = ['post', 'edit', id, '--thread', 'a', '--thread', 'b'];
+  t.like((await answerOf('PATCH /posts/{id} 200', parts)).post, { body: null, thread: ['a', 'b'] });
+  const whole = ['post', 'edit', id, '--body', 'One\nTwo'];
+  t.like((await answerOf('PATCH /posts/{id} 200', whole)).post, { body: 'One\nTwo', thread: null });
   t.is((await answerOf('POST /posts/{id}/cancel 200', ['post', 'cancel', id])).ok, true);
   const copied = await answerOf('POST /posts/{id}/copy 201', ['post', 'copy', id]);
   const thread = ['--thread', 'a', '--thread', 'b', '--channel', channel, '--dry-run'];
@@ -47,7 +54,7 @@ test('a post with a picture is published while the command waits; a refused one 
   const refused = await run(['post', 'create', '--body', 'x #sandbox-refuse', ...now]);
   t.is(refused.code, 1);
   t.regex(refused.stdout, /^Status +failed$/mv);
-  t.regex(refused.stderr, /^(?:Waiting|publishing|failed)/v);
+  t.regex(refused.stderr, /^Post \S+\. Ctrl-C .*\n(?:Waiting|publishing|failed)/v);
   const [, id = ''] = /^Post +(\S+)$/mv.exec(refused.stdout) ?? [];
   const again = await run(['post', 'retry', id, '--wait', '--json']);
   t.is(again.code, 1, again.stderr);

@@ -23,6 +23,8 @@ const cases: readonly (readonly [words: string, code: number, stderr: RegExp])[]
   ['post create --body x --timezone Europe/Berlin', 2, /--at/v],
   ['post create --body x --channel bluesky', 2, /mastodon/v],
   ['post create --body x --wait', 2, /--at/v],
+  ['post create --body x --thread y', 2, /instead of --body/v],
+  [`post edit ${unknown} --body x --thread y`, 2, /instead of --body/v],
   [`post edit ${unknown}`, 2, /nothing to change/v],
   [`post delete ${unknown}`, 2, /--yes/v],
   [`post show ${unknown}`, 1, /not_found, request \S+\)/v],

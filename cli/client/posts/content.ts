@@ -14,7 +14,10 @@ export const contentFlags = {
   thread: texts('A part of a thread, in order, instead of --body'),
   channel: texts('Account: its id, handle or network', 'CHANNEL'),
   at: text(`When it goes out: ${whenForms}`, 'TIME'),
-  timezone: text('Time zone of --at, such as Europe/Berlin; yours unless given', 'ZONE'),
+  timezone: text(
+    'Time zone of --at, such as Europe/Berlin; unless given, that of an edited post, or yours',
+    'ZONE',
+  ),
   media: texts('A picture or video: its file, its id or a URL', 'FILE'),
   alt: texts('Alt text of a picture, in the order of --media'),
   tag: texts('A label of your own', 'TAG'),
@@ -37,6 +40,10 @@ export async function contentOf(
   const { body, thread, channel, at, timezone, media, alt, tag, externalId } = content;
   if (at === undefined && timezone !== undefined) {
     throw new UsageError('--timezone is the zone of --at, which is missing.');
+  }
+
+  if (body !== undefined && thread !== undefined) {
+    throw new UsageError('--thread is instead of --body: give the text as the first --thread.');
   }
 
   const when = at === undefined ? {} : parseWhen(at, timezone, new Date());

@@ -62,7 +62,8 @@ const validationAnswer = (answer: Validation): Answer => ({
 
 export const edit = command({
   brief: 'Changes a draft or scheduled post',
-  description: 'Changes a draft or scheduled post. What is not given stays.',
+  description:
+    'Changes a draft or scheduled post. What is not given stays. --body replaces a thread, and --thread a text. A local --at without --timezone is in the time zone of the post, or in yours if it has none.',
   examples: ['post edit POST --at "friday 18:00"', 'post edit POST --body "Another text"'],
   args: { post: 'Id of the post' },
   flags: contentFlags,
@@ -72,7 +73,16 @@ export const edit = command({
     }
 
     const client = await session.client();
-    const answer = await client.posts.edit(id, await contentOf(session, client, content, true));
+    const { body, thread, at } = content;
+    const stays = at !== undefined && content.timezone === undefined;
+    const zone = stays ? (await client.posts.get(id)).post.timezone : null;
+    const timezone = zone ?? content.timezone;
+    const fields = await contentOf(session, client, { ...content, timezone }, true);
+    const replaced = {
+      ...(body === undefined ? {} : { thread: null }),
+      ...(thread === undefined ? {} : { body: null }),
+    };
+    const answer = await client.posts.edit(id, { ...fields, ...replaced });
     return { data: answer, text: postText(answer.post) };
   },
 });
@@ -83,6 +93,7 @@ export async function waitForEnd(
   client: Punctual,
   { id }: Post,
 ): Promise<Answer> {
+  say(`Post ${id}. Ctrl-C ends the waiting; the post stays as it is.`);
   let told = '';
   const tell = ({ status, scheduled_at: due, summary, channels }: Post) => {
     const line =
