@@ -53,18 +53,15 @@ async function npm(args: readonly string[], cwd: string): Promise<string> {
 /** A project of a user: the packed package is installed, and the examples are copied into it. */
 const shared = beforeTests(test, async (scope) => {
   const folder = await temporaryFolder(scope);
-  const source = path.join(folder, 'sdk');
-  await cp(path.join(root, 'sdk'), source, { recursive: true });
-  await node([path.join(root, 'node_modules/typescript/bin/tsc'), '-p', source], folder);
-  const packed = await npm(['pack', source, '--json', '--ignore-scripts'], folder);
-  const [{ filename, files }] = JSON.parse(packed) as [
+  const packed = await npm(['pack', './sdk', '--json', '--pack-destination', folder], root);
+  const [{ filename, files }] = JSON.parse(packed.slice(packed.indexOf('[\n'))) as [
     { readonly filename: string; readonly files: readonly { readonly path: string }[] },
   ];
   await cp(path.join(root, 'sdk/examples'), folder, { recursive: true });
   await writeFile(path.join(folder, 'package.json'), '{"type":"module"}');
   await npm(['install', '--offline', '--no-audit', '--no-fund', filename], folder);
   await symlink(path.join(root, 'node_modules/@types'), path.join(folder, 'node_modules/@types'));
-  return { folder, source, tarball: path.join(folder, filename), files };
+  return { folder, tarball: path.join(folder, filename), files };
 });
 
 test('the types are those of the OpenAPI document', async (t) => {
@@ -101,7 +98,8 @@ async function manual(): Promise<string[]> {
 const given = 'declare const id: string, body: string, secret: string, request: Request;';
 
 test('the package has what it needs and nothing else, for every resolution of modules', async (t) => {
-  const { folder, source, tarball, files } = shared();
+  const { folder, tarball, files } = shared();
+  const source = path.join(root, 'sdk');
   const own = files.map((one) => one.path).filter((one) => !one.startsWith('dist/'));
   t.deepEqual(own.toSorted(), ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']);
   const attw = tool('@arethetypeswrong/cli/dist/index.js');
