@@ -77,7 +77,7 @@ const writing: readonly Tool[] = [
     input: fields({ ...content, ...time }),
     output: mayHave(validation),
     run: async (client, args, signal) =>
-      presentValidation(await client.posts.validate(args as NewPost, { signal })),
+      presentValidation(await client.posts.validate(args as NewPost, { signal }), args.timezone),
   }),
   tool({
     name: 'create_post',
@@ -92,7 +92,7 @@ const writing: readonly Tool[] = [
     run: async (client, { idempotency_key: key, dry_run: isTry, ...args }, signal) => {
       const post = args as NewPost;
       if (isTry) {
-        return presentValidation(await client.posts.validate(post, { signal }));
+        return presentValidation(await client.posts.validate(post, { signal }), args.timezone);
       }
 
       return presentPost((await client.posts.create(post, { signal, idempotencyKey: key })).post);

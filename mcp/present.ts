@@ -70,9 +70,14 @@ function inZone(time: string | null, zone: string | null): string | null {
   return `${local}${minutes < 0 ? '-' : '+'}${clock}`;
 }
 
-export const presentValidation = ({ valid, warning, channels }: Answer<'validatePost'>) =>
+/** @param timezone Of the request. */
+export const presentValidation = (
+  { valid, warning, scheduled_at: due, channels }: Answer<'validatePost'>,
+  timezone: string | null = null,
+) =>
   filled({
     valid,
+    scheduled_at: inZone(due, timezone),
     channels: channels.slice(0, mostRows).map((one) =>
       filled({
         id: one.channel_id,

@@ -1,5 +1,6 @@
 import {
   count,
+  dateTime,
   flag,
   listOf,
   nullable,
@@ -61,6 +62,10 @@ export const validatedSchema = record({
     description:
       'All warnings. The post would have the first 100 of them in its `warnings`, and 20 of each channel; the last says how many are left out.',
   },
+  scheduled_at: {
+    ...nullable(dateTime),
+    description: 'When the post would be due, in UTC; null for a draft.',
+  },
   channels: listOf(validatedChannelSchema),
 });
 export type Validated = Value<typeof validatedSchema>;
@@ -82,6 +87,7 @@ export const validations: Examples = {
       valid: true,
       warning: null,
       warnings: [],
+      scheduled_at: null,
       channels: [
         {
           channel_id: mastodonChannel.id,
@@ -104,6 +110,7 @@ export const validations: Examples = {
       valid: false,
       warning: null,
       warnings: [],
+      scheduled_at: null,
       channels: [
         {
           channel_id: blueskyChannel.id,

@@ -218,8 +218,9 @@ const partOf = (part: Part): NonNullable<PostInput['thread']>[number] =>
         altTexts: part.alt_texts,
       };
 
-const presentValidated = ({ channels, ...whole }: Validation): Validated => ({
+const presentValidated = ({ channels, dueAt, ...whole }: Validation): Validated => ({
   ...whole,
+  scheduled_at: dueAt && dueAt.toISOString(),
   channels: channels.map(
     ({ channelId, platform, handle, errors, warnings, priceUsd, texts, ...nearest }) => ({
       channel_id: channelId,

@@ -2356,6 +2356,11 @@ export interface components {
             warning: string | null;
             /** @description All warnings. The post would have the first 100 of them in its `warnings`, and 20 of each channel; the last says how many are left out. */
             warnings: components["schemas"]["PostWarning"][];
+            /**
+             * Format: date-time
+             * @description When the post would be due, in UTC; null for a draft.
+             */
+            scheduled_at: string | null;
             /** @description The channels. */
             channels: components["schemas"]["ValidatedChannel"][];
         };

@@ -51,6 +51,8 @@ export type Validation = {
   /** About the request as a whole. */
   readonly warning: string | null;
   readonly warnings: PostWarning[];
+  /** Null for a draft. */
+  readonly dueAt: Date | null;
   readonly channels: ValidatedChannel[];
 };
 
@@ -115,6 +117,7 @@ export async function validatePost(
     valid: validated.every(({ errors }) => errors.length === 0),
     warning: notes.map(({ message }) => message).join(' ') || null,
     warnings: allWarnings(notes, validated),
+    dueAt,
     channels: validated,
   };
 }

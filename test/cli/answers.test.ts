@@ -9,7 +9,7 @@ const test = needs('temporal');
 const newService = sharedService(test);
 
 test('with --json, commands for posts print the answers of the API', async (t) => {
-  const { answerOf, channel } = await newService(t);
+  const { answerOf, channel, run } = await newService(t);
   const words = ['post', 'create', '--body', '-', '--channel', 'mastodon', '--tag', 'spring'];
   const made = await answerOf('POST /posts 201', words, 'One\nTwo\n');
   const { id } = made.post;
@@ -30,7 +30,13 @@ test('with --json, commands for posts print the answers of the API', async (t) =
   t.is((await answerOf('POST /posts/{id}/cancel 200', ['post', 'cancel', id])).ok, true);
   const copied = await answerOf('POST /posts/{id}/copy 201', ['post', 'copy', id]);
   const thread = ['--thread', 'a', '--thread', 'b', '--channel', channel, '--dry-run'];
-  t.is((await answerOf('POST /posts/validate 200', ['post', 'create', ...thread])).valid, true);
+  const checked = ['post', 'create', ...thread, ...at];
+  const { valid, scheduled_at: time } = await answerOf('POST /posts/validate 200', checked);
+  t.deepEqual([valid, time], [true, due.scheduled_at]);
+  t.regex(
+    (await run(checked)).stdout,
+    /^It would be due at 2027-03-01 09:00 \(Europe\/Berlin\)\.$/mv,
+  );
 
   const filters = ['--status', 'draft', '--channel', 'mastodon', '--search', 'two'];
   const list = await answerOf('GET /posts 200', ['post', 'list', ...filters]);

@@ -53,15 +53,15 @@ for (const [name, era] of Object.entries(eras)) {
     t.is((await call('network_rules', { channel_id: channel })).networks[0].texts[0].limit, 500);
 
     const post = { body: 'x'.repeat(501), channel_ids: [channel] };
-    const { valid, channels } = await call('validate_post', post);
-    t.false(valid);
+    const time = { scheduled_at: '2027-03-01T09:00:00', timezone: 'America/New_York' };
+    const { valid, channels, ...due } = await call('validate_post', { ...post, ...time });
+    t.deepEqual([valid, due.scheduled_at], [false, '2027-03-01T09:00:00-05:00']);
     t.regex(channels[0].errors[0], /500 characters/v);
     const dry = { ...post, body: 'Hello', idempotency_key: 'k', dry_run: true };
     t.like(await call('create_post', dry), { valid: true });
     const made = await call('create_post', { ...dry, body: 'y'.repeat(200), dry_run: false });
     t.is(made.status, 'draft');
     t.is(made.text.length, 140);
-    const time = { scheduled_at: '2027-03-01T09:00:00', timezone: 'America/New_York' };
     const id = { post_id: made.id };
     t.is((await call('update_post', { ...id, body: 'New' })).text, 'New');
     t.like(await call('schedule_post', { ...id, ...time }), {

@@ -3,8 +3,7 @@ import { facts, localTime, ownZone, safeLines, tableText } from '../../table.ts'
 
 /** A post for people. */
 export function postText(post: Post): string {
-  const zone = post.timezone ?? ownZone();
-  const time = (at: string | null) => (at ? `${localTime(at, zone)} (${zone})` : null);
+  const time = (at: string | null) => at && zonedTime(at, post.timezone);
   const parts = post.thread ?? [post.body ?? ''];
   return [
     facts([
@@ -20,6 +19,12 @@ export function postText(post: Post): string {
     ...(post.channels.length > 0 ? ['', channelsText(post)] : []),
     ...parts.filter(Boolean).map((part) => `\n${safeLines(part)}`),
   ].join('\n');
+}
+
+/** @param zone This machine's unless given. */
+export function zonedTime(at: string, zone: string | null | undefined): string {
+  const known = zone ?? ownZone();
+  return `${localTime(at, known)} (${known})`;
 }
 
 const channelsText = ({ channels }: Post): string =>

@@ -4,7 +4,7 @@ import { UsageError } from '../../failures.ts';
 import { given, text, toggle } from '../../flags.ts';
 import { localTime, tableText } from '../../table.ts';
 import { contentFlags, contentOf } from './content.ts';
-import { postText } from './view.ts';
+import { postText, zonedTime } from './view.ts';
 
 type Validation = Awaited<ReturnType<Punctual['posts']['validate']>>;
 
@@ -32,7 +32,7 @@ export const create = command({
     const client = await session.client();
     const body = await contentOf(session, client, content, !dryRun);
     if (dryRun) {
-      return validationAnswer(await client.posts.validate(body));
+      return validationAnswer(await client.posts.validate(body), content.timezone);
     }
 
     const answer = await client.posts.create(body, given({ idempotencyKey }));
@@ -42,11 +42,14 @@ export const create = command({
   },
 });
 
-const validationAnswer = (answer: Validation): Answer => ({
+const validationAnswer = (answer: Validation, timezone: string | undefined): Answer => ({
   data: answer,
   failed: !answer.valid,
   text: [
     answer.valid ? 'The post is valid.' : 'The post is not valid.',
+    answer.scheduled_at === null
+      ? 'Without --at it would be a draft.'
+      : `It would be due at ${zonedTime(answer.scheduled_at, timezone)}.`,
     ...answer.warnings.map(({ message }) => `Warning: ${message}`),
     tableText({
       head: ['NETWORK', 'HANDLE', 'LENGTH', 'RESULT'],

@@ -66,7 +66,10 @@ test('a skipped hour is moved, and the warning of the post and of its validation
   const { body } = await client.post('/posts', skipped);
   t.is(body.post.scheduled_at, `${sunday}T01:30:00.000Z`);
   t.regex(body.post.warning, warning);
-  t.regex((await client.post('/posts/validate', skipped)).body.warning, warning);
+  const { body: validated } = await client.post('/posts/validate', skipped);
+  t.is(validated.scheduled_at, body.post.scheduled_at);
+  t.regex(validated.warning, warning);
+  t.is((await client.post('/posts/validate', post)).body.scheduled_at, null);
 });
 
 test('a time zone alone that would move the time into the past is refused', async (t) => {
