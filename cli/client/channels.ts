@@ -47,7 +47,8 @@ export async function chosenChannels(
   return named.map((name) => (isId(name) ? name : idOf(name, channels)));
 }
 
-const isId = (name: string): boolean => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/iv.test(name);
+export const isId = (name: string): boolean =>
+  /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/iv.test(name);
 
 function idOf(name: string, channels: readonly Channel[]): string {
   const found = channels.filter(

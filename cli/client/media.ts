@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { buildRouteMap } from '@stricli/core';
-import { Punctual, type UploadFields } from '../../sdk/src/index.ts';
+import { Punctual, type CallOptions, type UploadFields } from '../../sdk/src/index.ts';
 import { command, type Session } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import { given, oneOf, text } from '../flags.ts';
@@ -54,7 +54,12 @@ export const media = buildRouteMap({
 });
 
 /** Uploads a file with a progress bar at a terminal, or lets the API download a URL. @throws UsageError if it is neither. */
-export async function uploadFile({ access }: Session, file: string, fields: UploadFields) {
+export async function uploadFile(
+  { access }: Session,
+  file: string,
+  fields: UploadFields,
+  options: CallOptions = {},
+) {
   const { url: baseUrl, apiKey } = await access();
   if (/^https?:\/\//v.test(file)) {
     return new Punctual({ baseUrl, apiKey }).media.import({ url: file, ...fields });
@@ -73,7 +78,7 @@ export async function uploadFile({ access }: Session, file: string, fields: Uplo
   };
   const counted = stderr.isTTY ? { fetch: countingFetch(bar) } : {};
   try {
-    return await new Punctual({ baseUrl, apiKey, ...counted }).media.upload(file, fields);
+    return await new Punctual({ baseUrl, apiKey, ...counted }).media.upload(file, fields, options);
   } finally {
     if (stderr.isTTY) {
       stderr.write('\n');

@@ -50,6 +50,10 @@ test('a post with a picture is published while the command waits; a refused one 
   const { answerOf, run } = await newService(t);
   const file = path.join(await temporaryFolder(t), 'cat.png');
   await writeFile(file, await picture('png'));
+  const twice = ['post', 'create', '--body', 'Key', '--media', file, '--idempotency-key', 'k'];
+  const first = (await answerOf('POST /posts 201', twice)).post;
+  t.is((await answerOf('POST /posts 200', twice)).post.id, first.id);
+
   const now = ['--channel', 'mastodon', '--at', 'now', '--wait'];
   const words = ['post', 'create', '--body', 'Look', '--media', file, '--alt', 'A cat', ...now];
   const { post } = await answerOf('GET /posts/{id} 200', words);

@@ -25,6 +25,9 @@ const cases: readonly (readonly [words: string, code: number, stderr: RegExp])[]
   ['post create --body x --wait', 2, /--at/v],
   ['post create --body x --thread y', 2, /instead of --body/v],
   [`post edit ${unknown} --body x --thread y`, 2, /instead of --body/v],
+  ['post create --body x --alt y', 2, /more --alt than --media/v],
+  ['post create --body x --media nofile.png', 2, /no file nofile\.png here/v],
+  [`post create --body x --media ${unknown}`, 1, new RegExp(unknown, 'v')],
   [`post edit ${unknown}`, 2, /nothing to change/v],
   [`post delete ${unknown}`, 2, /--yes/v],
   [`post show ${unknown}`, 1, /not_found, request \S+\)/v],
@@ -34,7 +37,7 @@ const cases: readonly (readonly [words: string, code: number, stderr: RegExp])[]
   ['api POST /posts -f body', 2, /name=text/v],
   ['api GET /nowhere', 1, /not_found/v],
   ['channel list --jq .channels[', 2, /--jq/v],
-  ['channel list --profile nobody', 0, /^$/v],
+  ['channel list --profile nobody', 4, /no profile "nobody"/v],
   ['admin workspace lst', 2, /`list`/v],
 ];
 

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import type { Punctual } from '../../../sdk/src/index.ts';
+import type { CallOptions, Punctual } from '../../../sdk/src/index.ts';
 import type { Session, Values } from '../../command.ts';
 import { UsageError } from '../../failures.ts';
 import { given, text, texts } from '../../flags.ts';
 import { readInput } from '../../input.ts';
-import { chosenChannels } from '../channels.ts';
+import { chosenChannels, isId } from '../channels.ts';
 import { uploadFile } from '../media.ts';
 import { parseWhen, whenForms } from './when.ts';
 
@@ -29,13 +29,13 @@ type Content = Values<typeof contentFlags>;
 /**
  * The fields of the API for these flags.
  *
- * @param mayUpload False for a dry run, which must not store anything.
+ * @param uploads Options of the uploads; null for a dry run, which must not store anything.
  */
 export async function contentOf(
   session: Session,
   client: Punctual,
   content: Content,
-  mayUpload: boolean,
+  uploads: CallOptions | null,
 ) {
   const { body, thread, channel, at, timezone, media, alt, tag, externalId } = content;
   if (at === undefined && timezone !== undefined) {
@@ -46,13 +46,17 @@ export async function contentOf(
     throw new UsageError('--thread is instead of --body: give the text as the first --thread.');
   }
 
+  if ((alt?.length ?? 0) > (media?.length ?? 0)) {
+    throw new UsageError('There are more --alt than --media.');
+  }
+
   const when = at === undefined ? {} : parseWhen(at, timezone, new Date());
   return {
     ...given({
       body: body === '-' ? (await readInput()).trimEnd() : body,
       thread,
       channel_ids: channel && (await chosenChannels(client, channel)),
-      media: media && (await mediaOf(session, media, alt ?? [], mayUpload)),
+      media: media && (await mediaOf(session, media, alt ?? [], uploads)),
       tags: tag,
       external_id: externalId,
     }),
@@ -64,22 +68,23 @@ async function mediaOf(
   session: Session,
   media: readonly string[],
   alts: readonly string[],
-  mayUpload: boolean,
+  uploads: CallOptions | null,
 ) {
-  if (alts.length > media.length) {
-    throw new UsageError('There are more --alt than --media.');
-  }
-
+  const key = uploads?.idempotencyKey;
   const items: { media_id?: string; url?: string; alt_text?: string }[] = [];
   for (const [index, one] of media.entries()) {
     const alt = alts[index];
     const item = given({ alt_text: alt });
     if (/^https?:\/\//v.test(one)) {
       items.push({ url: one, ...item });
-    } else if (!existsSync(one)) {
+    } else if (isId(one)) {
       items.push({ media_id: one, ...item });
-    } else if (mayUpload) {
-      items.push({ media_id: (await uploadFile(session, one, {})).media.id, ...item });
+    } else if (!existsSync(one)) {
+      throw new UsageError(`There is no file ${one} here, and it is not the id of one.`);
+    } else if (uploads) {
+      // A key of each file's own, so that a repeated command finds the same files.
+      const own = given({ idempotencyKey: key && `${key}/media/${index}` });
+      items.push({ media_id: (await uploadFile(session, one, {}, own)).media.id, ...item });
     } else {
       throw new UsageError(
         `--dry-run stores nothing. Upload ${one} by "punctual media upload", and give its id.`,

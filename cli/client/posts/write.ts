@@ -11,7 +11,7 @@ type Validation = Awaited<ReturnType<Punctual['posts']['validate']>>;
 export const create = command({
   brief: 'Schedules a post, or stores a draft',
   description:
-    'Schedules a post. Without --at it is stored as a draft. A call that is repeated after a lost answer makes one post; give --external-id if your own program may run twice, or --idempotency-key with a fixed time and no local files.',
+    'Schedules a post. Without --at it is stored as a draft. A call that is repeated after a lost answer makes one post; give --external-id if your own program may run twice, or --idempotency-key with a fixed time.',
   examples: [
     'post create --body "Hello" --channel mastodon --at "tomorrow 9:00" --timezone Europe/Berlin',
     'post create --body - --channel mastodon --channel bluesky --at now --wait < text.txt',
@@ -30,12 +30,13 @@ export const create = command({
     }
 
     const client = await session.client();
-    const body = await contentOf(session, client, content, !dryRun);
+    const options = given({ idempotencyKey });
+    const body = await contentOf(session, client, content, dryRun ? null : options);
     if (dryRun) {
       return validationAnswer(await client.posts.validate(body), content.timezone);
     }
 
-    const answer = await client.posts.create(body, given({ idempotencyKey }));
+    const answer = await client.posts.create(body, options);
     return wait
       ? waitForEnd(session, client, answer.post)
       : { data: answer, text: postText(answer.post) };
@@ -80,7 +81,7 @@ export const edit = command({
     const stays = at !== undefined && content.timezone === undefined;
     const zone = stays ? (await client.posts.get(id)).post.timezone : null;
     const timezone = zone ?? content.timezone;
-    const fields = await contentOf(session, client, { ...content, timezone }, true);
+    const fields = await contentOf(session, client, { ...content, timezone }, {});
     const replaced = {
       ...(body === undefined ? {} : { thread: null }),
       ...(thread === undefined ? {} : { body: null }),
