@@ -76,7 +76,7 @@ export async function send<Result>(
 function headersOf({ apiKey }: ClientOptions, { body, repeat }: Call, options: CallOptions) {
   const key = options.idempotencyKey ?? (repeat === 'by key' ? crypto.randomUUID() : undefined);
   return {
-    Authorization: `Bearer ${apiKey}`,
+    Authorization: `Bearer ${apiKey.replace(/^bearer /i, '')}`,
     ...(body?.type === undefined ? {} : { 'Content-Type': body.type }),
     ...(key === undefined ? {} : { 'Idempotency-Key': key }),
   };
@@ -117,7 +117,8 @@ async function sendOnce<Result>(
     }
 
     const what = timeout.aborted ? 'got no answer in time' : 'got no complete answer';
-    throw new ConnectionError(`${method} ${url.pathname} ${what}.`, method !== 'GET', error);
+    const called = `${method} ${url.origin}${url.pathname}`;
+    throw new ConnectionError(`${called} ${what}.`, method !== 'GET', error);
   }
 }
 

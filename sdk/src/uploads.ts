@@ -40,7 +40,11 @@ async function openFile(path: string): Promise<Blob> {
     throw new TypeError('This runtime opens no files by path (Node does from 20.16). Pass a Blob.');
   }
 
-  return fs.openAsBlob(path);
+  try {
+    return await fs.openAsBlob(path);
+  } catch (error) {
+    throw new Error(`${path} cannot be opened. Give the path of a file.`, { cause: error });
+  }
 }
 
 /** Without `FormData`, which would need the whole content in memory. */

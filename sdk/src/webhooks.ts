@@ -1,11 +1,11 @@
 import type { WebhookEvent } from './types.ts';
 
-/** The request is not from Punctual, or was changed or kept on its way. Answer 400. */
+/** The request is not from Punctual, was changed or kept on its way, or cannot be checked. Answer 400. */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError';
 }
 
-/** Headers of a request, with names in any case or in lower case. */
+/** Headers of a request, with names in any case. */
 type RequestHeaders =
   | { readonly get: (name: string) => string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -16,7 +16,8 @@ type RequestHeaders =
  * @param body The bytes as they arrived, or their text: a parsed body cannot be checked.
  * @param secret The signing secret of the endpoint, including `whsec_`.
  * @returns its event. Later versions may send other types of events.
- * @throws WebhookError if the signature does not match, or is more than five minutes old.
+ * @throws WebhookError if the signature does not match, or is more than five minutes old, or if the body was parsed or
+ *   the secret is empty.
  */
 export async function verifyWebhook(
   body: string | Uint8Array<ArrayBuffer>,
@@ -24,6 +25,18 @@ export async function verifyWebhook(
   secret: string,
   { nowMs = Date.now() }: { readonly nowMs?: number } = {},
 ): Promise<WebhookEvent> {
+  if (!secret) {
+    throw new WebhookError(
+      'The secret is empty: pass the signing secret of the endpoint (whsec_…).',
+    );
+  }
+
+  if (typeof body !== 'string' && !ArrayBuffer.isView(body)) {
+    throw new WebhookError(
+      "The body was parsed: pass its text or bytes, in Express by express.raw({ type: 'application/json' }).",
+    );
+  }
+
   const timestamp = header(headers, 'service-timestamp');
   if (!(Math.abs(nowMs / 1000 - Number(timestamp)) <= 300)) {
     throw new WebhookError(
@@ -58,7 +71,7 @@ function header(headers: RequestHeaders, name: string): string {
   const value =
     typeof headers.get === 'function'
       ? (headers.get as (name: string) => string | null)(name)
-      : (headers as Readonly<Record<string, unknown>>)[name];
+      : Object.entries(headers).find(([given]) => given.toLowerCase() === name)?.[1];
   return typeof value === 'string' ? value : '';
 }
 

@@ -16,7 +16,7 @@ const shared = sharedPunctual(test);
 async function newSdk(t: Parameters<typeof lossyProxy>[0]) {
   const { workspaceId, key } = await shared.newClient();
   const proxy = await lossyProxy(t, shared.punctual.url);
-  return { workspaceId, proxy, punctual: new Punctual({ apiKey: key, baseUrl: proxy.url }) };
+  return { workspaceId, key, proxy, punctual: new Punctual({ apiKey: key, baseUrl: proxy.url }) };
 }
 
 async function allOf<Item>(list: AsyncIterable<Item>): Promise<Item[]> {
@@ -112,7 +112,7 @@ test('a call that gets no answer in time, or that its caller ends, fails', async
   const late = await t.throwsAsync(punctual.me({ timeoutMs: 300 }), {
     instanceOf: ConnectionError,
   });
-  t.regex(late.message, /GET \/api\/v1\/me got no answer in time/v);
+  t.is(late.message, `GET ${proxy.url}/api/v1/me got no answer in time.`);
   t.false(late.mayHaveHappened);
 
   proxy.plan(me, held);
@@ -120,6 +120,12 @@ test('a call that gets no answer in time, or that its caller ends, fails', async
   const ended = punctual.me({ signal: ending.signal });
   ending.abort(new Error('Enough.'));
   await t.throwsAsync(ended, { message: 'Enough.' });
+});
+
+test('a key can be given as it is in the header', async (t) => {
+  const { key, proxy } = await newSdk(t);
+  const punctual = new Punctual({ apiKey: `Bearer ${key}`, baseUrl: proxy.url });
+  t.is((await punctual.me()).workspace.name, 'Test');
 });
 
 test("a refusal has the API's sentence, code, fields and request id", async (t) => {
@@ -174,4 +180,5 @@ test('a file is uploaded from a path, a Blob and a stream', async (t) => {
       ['Ü "1".png', 'image/png', 'Ein Punkt\r\nund mehr'],
     ],
   );
+  await t.throwsAsync(punctual.media.upload('nowhere.png'), { message: /nowhere\.png/v });
 });

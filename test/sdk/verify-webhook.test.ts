@@ -15,15 +15,19 @@ const headers = Object.fromEntries(
 const secret = /secret `(?<secret>whsec_\w+)`/v.exec(page)?.groups?.['secret'] ?? '';
 const nowMs = Number(headers['service-timestamp']) * 1000;
 
-test('the sample of the manual is accepted, by its signature or by that of the next secret', async (t) => {
+test('the sample of the manual is accepted, by its signature or by that of the next secret, with header names in any case', async (t) => {
   const next = createHmac('sha256', 'whsec_new')
     .update(`${headers['service-timestamp']}.${body}`)
     .digest('hex');
   const rotating = { ...headers, 'service-signature-next': `sha256=${next}` };
+  const capital = Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toUpperCase(), String(value)]),
+  );
   const events = await Promise.all([
     verifyWebhook(body, headers, secret, { nowMs }),
     verifyWebhook(Buffer.from(body), new Headers(headers), secret, { nowMs: nowMs + 299_000 }),
     verifyWebhook(body, rotating, 'whsec_new', { nowMs }),
+    verifyWebhook(body, capital, secret, { nowMs }),
   ]);
   for (const event of events) {
     t.deepEqual(event, JSON.parse(body));
@@ -48,3 +52,14 @@ for (const [what, verify] of Object.entries(refused)) {
     await t.throwsAsync(verify(), { instanceOf: WebhookError });
   });
 }
+
+test('a parsed body and a missing secret are refused with what to pass instead', async (t) => {
+  await t.throwsAsync(verifyWebhook(JSON.parse(body), headers, secret, { nowMs }), {
+    instanceOf: WebhookError,
+    message: /express\.raw/v,
+  });
+  await t.throwsAsync(verifyWebhook(body, headers, '', { nowMs }), {
+    instanceOf: WebhookError,
+    message: /signing secret/v,
+  });
+});
