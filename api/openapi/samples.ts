@@ -43,7 +43,7 @@ function curl(call: Call): string {
   const verb = method === 'get' ? '' : `-X ${method.toUpperCase()} `;
   return [
     `curl ${verb}"$PUNCTUAL_URL/api/v1${address}"`,
-    '-H "Authorization: Bearer $PUNCTUAL_KEY"',
+    '-H "Authorization: Bearer $PUNCTUAL_API_KEY"',
     ...sent,
   ].join(' \\\n  ');
 }
@@ -76,7 +76,7 @@ function typescript(call: Call): string {
   return `import { Punctual } from '@punctual/client';
 
 const punctual = new Punctual({
-  apiKey: process.env.PUNCTUAL_KEY ?? '',
+  apiKey: process.env.PUNCTUAL_API_KEY ?? '',
   baseUrl: process.env.PUNCTUAL_URL ?? '',
 });
 const answer = await punctual.${method}(${[...ids, ...input, ...query].join(', ')});`;
@@ -103,7 +103,7 @@ function python(call: Call): string {
     ...(isUpload(call) ? ['from punctual.types import File'] : []),
     '',
     'url = os.environ["PUNCTUAL_URL"]',
-    'client = AuthenticatedClient(base_url=f"{url}/api/v1", token=os.environ["PUNCTUAL_KEY"])',
+    'client = AuthenticatedClient(base_url=f"{url}/api/v1", token=os.environ["PUNCTUAL_API_KEY"])',
     `answer = ${name}.sync(${[...ids, 'client=client', ...body, ...times].join(', ')})`,
   ];
   return lines.join('\n');

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { Punctual, PunctualError } from '@punctual/client';
 
 const punctual = new Punctual({
-  apiKey: process.env['PUNCTUAL_KEY'] ?? '',
+  apiKey: process.env['PUNCTUAL_API_KEY'] ?? '',
   baseUrl: process.env['PUNCTUAL_URL'] ?? 'http://127.0.0.1:3000',
 });
 const [file = 'posts.csv', timezone = 'Europe/Berlin'] = process.argv.slice(2);
@@ -28,7 +28,8 @@ function* lines(csv: string): Generator<string[]> {
 }
 
 const { channels } = await punctual.channels.list();
-const channel_ids = channels.map(({ id }) => id);
+// YouTube takes no text without a video.
+const channel_ids = channels.filter(({ platform }) => platform !== 'youtube').map(({ id }) => id);
 
 async function schedule([id = '', day = '', time = '', body = '']: string[]): Promise<string> {
   const fields = { body, scheduled_at: `${day}T${time}`, timezone };

@@ -2,7 +2,7 @@
 import { Punctual, PunctualError } from '@punctual/client';
 
 const punctual = new Punctual({
-  apiKey: process.env['PUNCTUAL_KEY'] ?? '',
+  apiKey: process.env['PUNCTUAL_API_KEY'] ?? '',
   baseUrl: process.env['PUNCTUAL_URL'] ?? 'http://127.0.0.1:3000',
 });
 

@@ -5,7 +5,7 @@ import { Punctual, type Schemas } from '@punctual/client';
 type ThreadPart = Schemas['ThreadPart'];
 
 const punctual = new Punctual({
-  apiKey: process.env['PUNCTUAL_KEY'] ?? '',
+  apiKey: process.env['PUNCTUAL_API_KEY'] ?? '',
   baseUrl: process.env['PUNCTUAL_URL'] ?? 'http://127.0.0.1:3000',
 });
 const [channelId = '', ...files] = process.argv.slice(2);

@@ -1,10 +1,14 @@
-// Receives events, each once, also over restarts: PUNCTUAL_WEBHOOK_SECRET=whsec_… node webhook-receiver.ts
+// Receives events, each once, also over restarts: WEBHOOK_SECRET=whsec_… node webhook-receiver.ts
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { verifyWebhook, WebhookError } from '@punctual/client';
 
-const secret = process.env['PUNCTUAL_WEBHOOK_SECRET'] ?? '';
+const secret = process.env['WEBHOOK_SECRET'];
+if (!secret) {
+  throw new Error('Set WEBHOOK_SECRET to the signing secret of the webhook endpoint.');
+}
+
 // Take a table of your database instead, and write to it in the transaction of your work.
 const file = 'handled-events.txt';
 const handled = new Set(existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []);

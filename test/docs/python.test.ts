@@ -23,6 +23,7 @@ test('the commands and the program of the Python page schedule a post, and each 
   const { punctual } = api;
   const { workspaceId, key, get } = await api.newClient();
   await storeChannel(punctual, workspaceId);
+  await storeChannel(punctual, workspaceId, { platform: 'youtube' });
   const cwd = await temporaryFolder(t);
   const document = await (await fetch(`${punctual.url}/openapi.json`)).text();
   await writeFile(path.join(cwd, 'openapi.json'), document);
@@ -30,7 +31,7 @@ test('the commands and the program of the Python page schedule a post, and each 
   // Without formatting, which would take most of the time.
   await writeFile(path.join(cwd, 'config.yml'), 'post_hooks: []\n');
   const run = async (args: readonly string[], more: object = {}): Promise<string> => {
-    const settings = { PUNCTUAL_URL: punctual.url, PUNCTUAL_KEY: key, ...more };
+    const settings = { PUNCTUAL_URL: punctual.url, PUNCTUAL_API_KEY: key, ...more };
     const options = { cwd, env: { ...process.env, ...settings }, timeoutMs: 120_000 };
     const result = await runCommand(env('PUNCTUAL_TEST_PYTHON_GENERATOR'), args, options);
     t.true(result.ok, result.stderr);
@@ -45,6 +46,6 @@ test('the commands and the program of the Python page schedule a post, and each 
   const samples = samplesIn('Python');
   await writeFile(path.join(cwd, 'photo.jpg'), '');
   await writeFile(path.join(cwd, 'samples.py'), samples.join('\nprint(answer.code)\n'));
-  const answers = await run(['samples.py'], { PUNCTUAL_KEY: 'wrong' });
+  const answers = await run(['samples.py'], { PUNCTUAL_API_KEY: 'wrong' });
   t.is(answers, 'unauthorized\n'.repeat(samples.length - 1));
 });

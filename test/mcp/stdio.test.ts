@@ -15,14 +15,14 @@ const ours = (name: string): string =>
 const program = `
   import { serveMcpOverStdio } from ${ours('mcp/stdio.ts')};
   import { Punctual } from ${ours('sdk/src/index.ts')};
-  const { PUNCTUAL_KEY: apiKey, PUNCTUAL_URL: baseUrl } = process.env;
+  const { PUNCTUAL_API_KEY: apiKey, PUNCTUAL_URL: baseUrl } = process.env;
   await serveMcpOverStdio(new Punctual({ apiKey, baseUrl }));
 `;
 
 for (const [name, era] of Object.entries(eras)) {
   test(`${name}: the tools answer over standard input and output`, async (t) => {
     const { key } = await api.newClient();
-    const env = { PUNCTUAL_URL: api.punctual.url, PUNCTUAL_KEY: key };
+    const env = { PUNCTUAL_URL: api.punctual.url, PUNCTUAL_API_KEY: key };
     const args = ['--input-type=module', '--eval', program];
     const mcp = await connectBy(era, { command: process.execPath, args, env });
     t.teardown(() => mcp.close());

@@ -19,6 +19,7 @@ import { picture } from '../support/media-files.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import { startPunctual } from '../support/punctual.ts';
+import { storeChannel } from '../support/seed.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const test = needs('temporal', 'typescript-generator');
@@ -151,7 +152,7 @@ test('the package has what it needs and nothing else, for every resolution of mo
   await node([tsc, ...strict, ...bundler, ...examples], folder);
 });
 
-/** Punctual with the sandbox, and the settings of the examples for a workspace with an account. */
+/** Punctual with the sandbox, and the settings of the examples for a workspace with accounts. */
 const service = beforeTests(test, async (scope) => {
   const { url } = await openSandbox(scope);
   const hookPort = await freePort();
@@ -163,12 +164,13 @@ const service = beforeTests(test, async (scope) => {
 async function newWorkspace(t: ExecutionContext) {
   const { url, punctual } = service();
   const client = await newClient(punctual);
+  const { workspaceId } = client;
+  await storeChannel(punctual, workspaceId, { platform: 'youtube' });
   const connector = openNetworks({}).connectors['mastodon']!;
   const account = await connector.connect(egressTo(t, url), connector.sandbox(url));
   const { orm, sealer } = punctual.deps;
-  const { workspaceId } = client;
   const channel = await connectChannel(orm.em.fork(), sealer, workspaceId, 'mastodon', account);
-  const settings = { PUNCTUAL_URL: punctual.url, PUNCTUAL_KEY: client.key };
+  const settings = { PUNCTUAL_URL: punctual.url, PUNCTUAL_API_KEY: client.key };
   const example = (name: string, ...args: readonly string[]): Promise<string> =>
     node([`${name}.ts`, ...args], shared().folder, settings);
   return { client, channel: channel.id, settings, example };
@@ -183,7 +185,7 @@ test('the first program of the manual publishes a post', async (t) => {
   const { settings, example } = await newWorkspace(t);
   const [first = ''] = await manual();
   const program = first
-    .replace('svc_live_…', settings.PUNCTUAL_KEY)
+    .replace('svc_live_…', settings.PUNCTUAL_API_KEY)
     .replace('http://127.0.0.1:3000', settings.PUNCTUAL_URL)
     .replace('minutes: 1', 'minutes: 0');
   await writeFile(
@@ -241,7 +243,7 @@ test('examples: a receiver prints the failure of a post, and it is sent again', 
     env: {
       ...process.env,
       ...settings,
-      PUNCTUAL_WEBHOOK_SECRET: webhook.secret,
+      WEBHOOK_SECRET: webhook.secret,
       PORT: String(hookPort),
     },
     stdio: ['ignore', 'pipe', 'inherit'],
