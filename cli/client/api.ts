@@ -86,7 +86,8 @@ function fieldsOf(fields: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(pairs);
 }
 
-function parseJson(what: string, value: string): unknown {
+/** @throws UsageError */
+export function parseJson(what: string, value: string): unknown {
   try {
     return JSON.parse(value);
   } catch {

@@ -23,6 +23,10 @@ test('with --json, commands for posts print the answers of the API', async (t) =
   const moved = ['post', 'edit', id, '--at', '2027-03-02T09:00'];
   const next = { scheduled_at: '2027-03-02T08:00:00.000Z', timezone: 'Europe/Berlin' };
   t.like((await answerOf('PATCH /posts/{id} 200', moved)).post, next);
+  const options = ['post', 'edit', id, '--options', '{"mastodon":{"visibility":"private"}}'];
+  const [changed] = (await answerOf('PATCH /posts/{id} 200', options)).post.channels;
+  t.deepEqual(changed.options, { visibility: 'private' });
+  t.regex((await run(['post', 'show', id])).stdout, /^Options on .*"visibility":"private"/mv);
   const parts = ['post', 'edit', id, '--thread', 'a', '--thread', 'b'];
   t.like((await answerOf('PATCH /posts/{id} 200', parts)).post, { body: null, thread: ['a', 'b'] });
   const whole = ['post', 'edit', id, '--body', 'One\nTwo'];

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import type { CallOptions, Punctual } from '../../../sdk/src/index.ts';
+import type { CallOptions, NewPost, Punctual } from '../../../sdk/src/index.ts';
 import type { Session, Values } from '../../command.ts';
 import { UsageError } from '../../failures.ts';
 import { given, text, texts } from '../../flags.ts';
 import { readInput } from '../../input.ts';
+import { parseJson } from '../api.ts';
 import { chosenChannels, isId } from '../channels.ts';
 import { uploadFile } from '../media.ts';
 import { parseWhen, whenForms } from './when.ts';
@@ -20,6 +21,10 @@ export const contentFlags = {
   ),
   media: texts('A picture or video: its file, its id or a URL', 'FILE'),
   alt: texts('Alt text of a picture, in the order of --media'),
+  options: text(
+    `Options of networks, such as '{"mastodon": {"visibility": "private"}}'; "punctual api GET /networks" lists them`,
+    'JSON',
+  ),
   tag: texts('A label of your own', 'TAG'),
   externalId: text('An id of your own, unique in the workspace', 'ID'),
 };
@@ -37,7 +42,7 @@ export async function contentOf(
   content: Content,
   uploads: CallOptions | null,
 ) {
-  const { body, thread, channel, at, timezone, media, alt, tag, externalId } = content;
+  const { body, thread, channel, at, timezone, media, alt, options, tag, externalId } = content;
   if (at === undefined && timezone !== undefined) {
     throw new UsageError('--timezone is the zone of --at, which is missing.');
   }
@@ -57,11 +62,19 @@ export async function contentOf(
       thread,
       channel_ids: channel && (await chosenChannels(client, channel)),
       media: media && (await mediaOf(session, media, alt ?? [], uploads)),
+      channel_options: options === undefined ? undefined : await optionsOf(client, options),
       tags: tag,
       external_id: externalId,
     }),
     ...when,
   };
+}
+
+/** By the ids of the accounts, which are named as in --channel. */
+async function optionsOf(client: Punctual, json: string): Promise<NewPost['channel_options']> {
+  const named = Object(parseJson('--options', json)) as NonNullable<NewPost['channel_options']>;
+  const ids = await chosenChannels(client, Object.keys(named));
+  return Object.fromEntries(Object.values(named).map((options, at) => [ids[at], options]));
 }
 
 async function mediaOf(

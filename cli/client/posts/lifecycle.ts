@@ -1,5 +1,6 @@
 import { command } from '../../command.ts';
-import { given, texts, toggle } from '../../flags.ts';
+import { UsageError } from '../../failures.ts';
+import { given, required, text, texts, toggle } from '../../flags.ts';
 import { confirm } from '../../input.ts';
 import { chosenChannels } from '../channels.ts';
 import { apiCommand } from '../api-command.ts';
@@ -53,6 +54,29 @@ export const remove = apiCommand({
     [`Deleted ${id}.`, ...live.map((one) => `Still on ${one.platform}: ${one.url ?? '?'}`)].join(
       '\n',
     ),
+});
+
+export const settle = apiCommand({
+  brief: 'Records whether the post of an unconfirmed channel is on its network',
+  examples: [
+    'post settle POST --channel mastodon --url https://mastodon.social/@ana/1',
+    'post settle POST --channel mastodon --not-published',
+  ],
+  args,
+  flags: {
+    channel: required(text('Account: its id, handle or network', 'CHANNEL')),
+    url: text('Address of the post, which is there', 'URL'),
+    notPublished: toggle('The post is not there'),
+  },
+  call: async (client, { post: id, channel, url = null, notPublished = false }) => {
+    if ((url === null) !== notPublished) {
+      throw new UsageError('Give --url with the address of the post, or --not-published.');
+    }
+
+    const [channelId = ''] = await chosenChannels(client, [channel]);
+    return client.posts.settle(id, { channel_id: channelId, url });
+  },
+  show: ({ post }) => postText(post),
 });
 
 export const unpublish = apiCommand({

@@ -1,5 +1,5 @@
 import type { Post } from '../../../sdk/src/index.ts';
-import { facts, localTime, ownZone, safeLines, tableText } from '../../table.ts';
+import { facts, localTime, oneLine, ownZone, safeLines, tableText } from '../../table.ts';
 
 /** A post for people. */
 export function postText(post: Post): string {
@@ -27,13 +27,25 @@ export function zonedTime(at: string, zone: string | null | undefined): string {
   return `${localTime(at, known)} (${known})`;
 }
 
-const channelsText = ({ channels }: Post): string =>
-  tableText({
-    head: ['NETWORK', 'HANDLE', 'STATUS', 'RESULT'],
-    rows: channels.map((one) => [
-      one.platform,
-      one.handle,
-      one.unpublish ? `${one.status}, unpublish ${one.unpublish.status}` : one.status,
-      [one.url, one.error].filter(Boolean).join(' '),
+const channelsText = ({ id: post, channels }: Post): string =>
+  [
+    tableText({
+      head: ['NETWORK', 'HANDLE', 'STATUS', 'RESULT'],
+      rows: channels.map((one) => [
+        one.platform,
+        one.handle,
+        one.unpublish ? `${one.status}, unpublish ${one.unpublish.status}` : one.status,
+        [one.url, one.error].filter(Boolean).join(' '),
+      ]),
+    }),
+    ...channels.flatMap(({ channel_id: id, platform, handle, status, options }) => [
+      ...(Object.keys(options).length > 0
+        ? [`Options on ${oneLine(handle)}: ${oneLine(JSON.stringify(options))}`]
+        : []),
+      ...(status === 'unconfirmed'
+        ? [
+            `Look whether it is on ${platform}, then: punctual post settle ${post} --channel ${id} --url URL, or --not-published`,
+          ]
+        : []),
     ]),
-  });
+  ].join('\n');
