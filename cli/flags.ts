@@ -1,4 +1,5 @@
 import { numberParser, type InputParser } from '@stricli/core';
+import type { Punctual } from '../sdk/src/index.ts';
 
 /** A flag of a command. @template T Type of its value. */
 export type Flag<T> = {
@@ -21,6 +22,12 @@ const parsed = <T>({ parse, ...texts }: Parsed<T>, more: object) => ({
 
 export const text = (brief: string, placeholder = 'TEXT'): Flag<string | undefined> =>
   parsed({ brief, placeholder }, { optional: true });
+
+/** The API knows the networks, and names them when it refuses another. */
+export const network = (brief: string): Flag<Platform | undefined> =>
+  parsed({ brief, placeholder: 'NETWORK' }, { optional: true });
+
+type Platform = Parameters<Punctual['channels']['connect']>[0]['platform'];
 
 /** The same flag, without which the command is refused. */
 export const required = <T>({ parameter }: Flag<T>): Flag<Exclude<T, undefined>> => ({

@@ -1,8 +1,8 @@
 import { buildRouteMap } from '@stricli/core';
 import { command } from '../command.ts';
-import { count, given, oneOf, text, toggle } from '../flags.ts';
+import { count, given, network, oneOf, text, toggle } from '../flags.ts';
 import { tableOf } from '../table.ts';
-import { chosenChannels, platforms } from './channels.ts';
+import { chosenChannels } from './channels.ts';
 import { apiCommand } from './api-command.ts';
 
 const period = {
@@ -26,7 +26,7 @@ const posts = command({
   flags: {
     ...period,
     channel: text('Only this account: its id, handle or network', 'CHANNEL'),
-    platform: oneOf(platforms, 'Only this network'),
+    platform: network('Only this network'),
     sort: oneOf(sorts, 'Order of the posts'),
     order: oneOf(['asc', 'desc'], 'Its direction'),
     limit: count('How many posts'),

@@ -1,11 +1,9 @@
 import { buildRouteMap } from '@stricli/core';
 import type { Channel, Punctual } from '../../sdk/src/index.ts';
 import { UsageError } from '../failures.ts';
-import { given, oneOf, required, text, toggle } from '../flags.ts';
+import { given, network, required, text, toggle } from '../flags.ts';
 import { localTime, tableOf, tableText } from '../table.ts';
 import { apiCommand } from './api-command.ts';
-
-export const platforms = ['x', 'linkedin', 'bluesky', 'mastodon', 'youtube'] as const;
 
 const list = apiCommand({
   brief: 'Lists the connected accounts',
@@ -18,7 +16,7 @@ const connect = apiCommand({
   brief: 'Makes a link on which a person connects an account',
   examples: ['channel connect --platform mastodon --url https://mastodon.social'],
   flags: {
-    platform: required(oneOf(platforms, 'Network of the account')),
+    platform: required(network('Network of the account, such as mastodon')),
     url: text("The account's server, of Mastodon or Bluesky", 'URL'),
     handle: text('Handle of the account', 'HANDLE'),
     returnUrl: text('Where the person goes afterwards', 'URL'),

@@ -1,8 +1,8 @@
 import { endedOutcomes, postStatuses } from '../../../domain/statuses.ts';
 import { command } from '../../command.ts';
-import { given, oneOf, someOf, text } from '../../flags.ts';
+import { given, network, oneOf, someOf, text } from '../../flags.ts';
 import { beginning, localTime, ownZone } from '../../table.ts';
-import { chosenChannels, platforms } from '../channels.ts';
+import { chosenChannels } from '../channels.ts';
 import { apiCommand } from '../api-command.ts';
 import { pages, pagingFlags } from '../pages.ts';
 import { postText } from './view.ts';
@@ -18,7 +18,7 @@ export const list = command({
     status: someOf(postStatuses, 'Only posts with this status'),
     outcome: oneOf(endedOutcomes, 'Only posts that ended so'),
     channel: text('Only posts on this account: its id, handle or network', 'CHANNEL'),
-    platform: oneOf(platforms, 'Only posts on this network'),
+    platform: network('Only posts on this network'),
     tag: text('Only posts with this tag', 'TAG'),
     externalId: text('Only the post with this id of yours', 'ID'),
     search: text('Only posts with these words', 'WORDS'),
