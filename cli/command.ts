@@ -5,7 +5,7 @@ import {
   type StricliProcess,
 } from '@stricli/core';
 import { Punctual } from '../sdk/src/index.ts';
-import { describe, exitCodeOf, UsageError } from './failures.ts';
+import { CommandError, describe, exitCodeOf, UsageError } from './failures.ts';
 import { text, toggle, type Flag } from './flags.ts';
 import { chooseAccess, type Access } from './profiles.ts';
 import { safeLines, tableText, type Table } from './table.ts';
@@ -151,6 +151,10 @@ export async function execute(
 ): Promise<number> {
   const isForPrograms = output.json === true || output.jq !== undefined;
   try {
+    if (output.jq !== undefined) {
+      await compiled(output.jq);
+    }
+
     const result = run();
     const answers = Symbol.asyncIterator in result ? result : [await result];
     return await (isForPrograms ? printData(answers, output.jq) : printText(answers));
@@ -197,11 +201,24 @@ async function printText(answers: Answers): Promise<number> {
 }
 
 /** Loaded when asked for, since it starts a WebAssembly program. */
-async function filtered(json: string, filter: string): Promise<string> {
-  const jq = await import('jq-wasm');
+const jq = () => import('jq-wasm');
+
+/** Runs the filter on no input, so that a wrong one is refused before the call. @throws UsageError */
+async function compiled(filter: string): Promise<void> {
   try {
-    return (await jq.raw(json, filter, ['-r'])).trimEnd();
+    await (await jq()).raw('', filter);
   } catch (error) {
-    throw new UsageError(`--jq: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(`--jq: ${messageOf(error)}`);
   }
 }
+
+async function filtered(json: string, filter: string): Promise<string> {
+  try {
+    return (await (await jq()).raw(json, filter, ['-r'])).trimEnd();
+  } catch (error) {
+    throw new CommandError(`The call was done, but --jq failed: ${messageOf(error)}`);
+  }
+}
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

@@ -40,13 +40,14 @@ const cases: readonly (readonly [words: string, code: number, stderr: RegExp])[]
   ['api GET posts', 2, /punctual api GET/v],
   ['api POST /posts -f body', 2, /name=text/v],
   ['api GET /nowhere', 1, /not_found/v],
-  ['channel list --jq .channels[', 2, /--jq/v],
+  ['post create --body x --jq .post.[', 2, /--jq: .*compile error/v],
+  ['channel list --jq .channels.x', 1, /The call was done, but --jq failed: .*index array/v],
   ['channel list --profile nobody', 4, /no profile "nobody"/v],
   ['admin workspace lst', 2, /`list`/v],
 ];
 
 test('mistakes end with their exit code, and a sentence that helps on standard error alone', async (t) => {
-  const { run } = await newService(t);
+  const { answerOf, run } = await newService(t);
   for (const [words, code, message] of cases) {
     const { stdout, stderr, ...ended } = await run(words.split(' '));
     t.is(ended.code, code, `${words}: ${stderr}`);
@@ -55,6 +56,8 @@ test('mistakes end with their exit code, and a sentence that helps on standard e
     t.notRegex(stderr, /\n {4}at /v, words);
     t.false(stderr.includes('\u{1b}'), words);
   }
+
+  t.deepEqual((await answerOf('GET /posts 200', ['post', 'list'])).posts, []);
 });
 
 test('without a key, with a wrong one, or one without the right, the exit code is 4', async (t) => {
