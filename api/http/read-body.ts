@@ -4,17 +4,18 @@ import { parse } from 'secure-json-parse';
 import { AppError } from '../../domain/errors.ts';
 
 /**
- * Reads a JSON body of at most 1 MB. For a duplicate field the last value counts.
+ * Reads a JSON body. For a duplicate field the last value counts.
  *
+ * @param most Limit in bytes; 1 MB unless given.
  * @returns undefined for an empty body, chunked or not. `ctx.state.isLarge` tells whether it is large.
  */
-export async function readBody(ctx: Context): Promise<unknown> {
+export async function readBody(ctx: Context, most?: number): Promise<unknown> {
   const { length } = ctx.request;
   if (length !== undefined && length > 0) {
     assertJson(ctx); // Before a large body of another type is read.
   }
 
-  const text = await readText(ctx);
+  const text = await readText(ctx, most);
   if (text === '') {
     return undefined;
   }

@@ -3,10 +3,15 @@ import type Koa from 'koa';
 import { AppError } from '../../domain/errors.ts';
 import { describeError } from '../../runtime/logger.ts';
 import type { ClientOptions } from '../../sdk/src/index.ts';
+import type { Caller } from '../../services/context.ts';
+import { createTurns } from '../../services/turns.ts';
 import type { ApiDeps } from '../deps.ts';
 import { clientSignalOf } from '../http/mount.ts';
 import { readBody } from '../http/read-body.ts';
 import { inProcess } from './in-process.ts';
+
+/** Of a message, in bytes. The library checks each field of it, which costs 3 ms for a thousand. */
+const mostBytes = 512 * 1024;
 
 type McpDeps = Pick<ApiDeps, 'admission' | 'publicUrl' | 'log'>;
 
@@ -18,20 +23,20 @@ type McpDeps = Pick<ApiDeps, 'admission' | 'publicUrl' | 'log'>;
 export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback']>): Router {
   let opened: Promise<Handler> | undefined;
   let callApi: ReturnType<typeof inProcess> | undefined;
+  const inTurn = createTurns(1); // Not the turns of the API, of which the call of a tool takes one.
   return new Router().post('/mcp', async (ctx) => {
     ctx.set('Cache-Control', 'no-store');
     // As a call that may wait, so that it does not take the slot of the call that its tool makes.
-    await deps.admission.admit(ctx, false, { waits: true });
-    const message = await readBody(ctx);
+    const caller = (await deps.admission.admit(ctx, false, { waits: true })) as Caller;
+    const message = await readBody(ctx, mostBytes);
     if (Array.isArray(message)) {
       throw new AppError('invalid_request', 'Send one JSON-RPC message, not a batch.');
     }
 
     opened ??= openHandler(deps);
     callApi ??= inProcess(handle());
-    const answer = await (
-      await opened
-    )(requestOf(ctx), message, {
+    const handler = await opened;
+    const api = {
       apiKey: ctx
         .get('authorization')
         .replace(/^bearer +/iv, '')
@@ -39,7 +44,10 @@ export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback'
       baseUrl: 'http://punctual.local',
       maxRetries: 0, // The model decides whether to wait for a limit.
       fetch: callApi({ client: ctx.req, requestId: String(ctx.state['requestId']) }),
-    });
+    };
+    const work = () => handler(requestOf(ctx), message, api);
+    const isLarge = ctx.state['isLarge'] === true;
+    const answer = await (isLarge ? inTurn(caller.workspaceId, work) : work());
     ctx.status = answer.status;
     for (const [name, value] of answer.headers) {
       ctx.set(name, value);

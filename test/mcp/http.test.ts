@@ -62,7 +62,7 @@ test('a message without a right key, from elsewhere, or of another form is refus
     [await send(url, key, [listing, listing]), 400, /not a batch/v],
     [await send(url, key, `{"params": ${deep}}`), 400, /64 levels deep/v],
     [await send(url, key, '{"jsonrpc'), 400, /not valid JSON/v],
-    [await send(url, key, wide), 413, /larger than 1 MB/v],
+    [await send(url, key, wide), 413, /larger than 512 kB/v],
     [await send(url, key, listing, { 'content-type': 'text/plain' }), 415, /application\/json/v],
     [await rawCall(`${url}/mcp`), 405, /supports POST/v],
   ] as const;
