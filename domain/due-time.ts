@@ -1,4 +1,4 @@
-import { AppError, wrongValue } from './errors.ts';
+import { AppError, cut, wrongValue } from './errors.ts';
 import { assertTimeZone, localIn, resolveLocal } from './time-zone.ts';
 
 const minute = 60_000;
@@ -56,7 +56,10 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
   }
 
   if (ahead > twoYears) {
-    throw invalid('scheduled_at', 'is more than two years ahead. Send an earlier time');
+    throw invalid(
+      'scheduled_at',
+      `is more than two years ahead. Send one up to ${new Date(now.getTime() + twoYears).toISOString()}`,
+    );
   }
 
   return ahead < 0 ? now : due;
@@ -79,10 +82,20 @@ function whyNoTime(at: string, timezone: DueTimeRequest['timezone'], now: Date):
       return `must end with Z or an offset such as +01:00, right after the time, such as ${sampleTime(now)}`;
     }
 
-    const fault = isOneOfRfc3339
-      ? 'names a day or a time that does not exist; send one'
-      : 'must be a date and time';
-    return `${fault} such as ${sampleTime(now)}`;
+    const twoDigits = at.replace(/^(?<day>\d{4}-\d\d-\d\d)[Tt ](?=\d:)/v, '$<day>T0');
+    if (twoDigits !== at) {
+      return `needs an hour of two digits, such as ${twoDigits}`;
+    }
+
+    const sample = timezone ? sampleTime(now).slice(0, -1) : sampleTime(now);
+    if (isOneOfRfc3339) {
+      return `names a day or a time that does not exist; send one such as ${sample}`;
+    }
+
+    const fault = /^\d{4}-\d\d-\d\d$/v.test(at)
+      ? 'is a day without a time'
+      : `is not an RFC 3339 time: ${JSON.stringify(cut(at, 40))}`;
+    return `${fault}. Send one such as ${sample}`;
   }
 
   return `needs ${t && `${t}, and `}Z or an offset, such as ${full}Z or ${full}+02:00, or the field timezone with an IANA name, such as Europe/Berlin`;

@@ -47,8 +47,11 @@ export const errorDescriptions: Readonly<Record<ErrorCode, DescribedError>> = {
   invalid_scheduled_at: {
     when: 'The time is malformed, without an offset, more than 5 minutes past, or more than two years ahead.',
     example: {
-      error: 'scheduled_at is more than two years ahead. Send an earlier time.',
-      ...at('/scheduled_at', 'is more than two years ahead. Send an earlier time'),
+      error: 'scheduled_at is more than two years ahead. Send one up to 2029-02-02T09:30:00.000Z.',
+      ...at(
+        '/scheduled_at',
+        'is more than two years ahead. Send one up to 2029-02-02T09:30:00.000Z',
+      ),
     },
   },
   no_channels: {

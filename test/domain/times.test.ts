@@ -133,10 +133,10 @@ test('a future time is kept, and one up to 5 minutes ago becomes now', (t) => {
 });
 
 test('a time that is too old, too far ahead or invalid is refused with that reason', (t) => {
-  const refused: [string, RegExp][] = [
+  const refused: [string, RegExp, string?][] = [
     [after(-5 * minute - 1), /past.*2026-05-01T10:00:00\.500Z/v],
     ['1970-01-01T00:00:00Z', /past/v],
-    [after(twoYearsMs + 1), /two years/v],
+    [after(twoYearsMs + 1), /two years ahead\. Send one up to 2028-05-02T10:00:00\.500Z\.$/v],
     ['9999-12-31T23:59:59Z', /two years/v],
     ['2026-05-32T10:00:00Z', /(?:date and time|does not exist)/v],
     ['2026-05-01T10:00:00', /needs Z or an offset, such as 2026-05-01T10:00:00Z or/v],
@@ -145,10 +145,17 @@ test('a time that is too old, too far ahead or invalid is refused with that reas
     ['2026-05-01 10:00', /needs a T between date and time, and Z .*as 2026-05-01T10:00:00Z or/v],
     ['2026-05-01 10:00:00+02:00', /needs a T .*, such as 2026-05-01T10:00:00\+02:00\.$/v],
     ['2026-02-30 10:00', /(?:date and time|does not exist)/v],
-    ['', /(?:date and time|does not exist)/v],
+    ['', /is not an RFC 3339 time: ""/v],
+    ['tomorrow', /is not .*: "tomorrow"\. Send one such as 2026-05-02T09:30:00Z\.$/v],
+    ['tomorrow', /Send one such as 2026-05-02T09:30:00\.$/v, 'Europe/Berlin'],
+    ['20.03.2027T10:00', /is not .*: "20\.03\.2027T10:00"/v],
+    ['2026-06-01', /is a day without a time\. Send one such as 2026-05-02T09:30:00Z\.$/v],
+    ['2026-06-01T9:00Z', /needs an hour of two digits, such as 2026-06-01T09:00Z\.$/v],
+    ['2026-06-01 9:00', /needs an hour of two digits, such as 2026-06-01T09:00\.$/v, 'Asia/Tokyo'],
+    ['x'.repeat(1e6), /is not .*: "x{39}…"/v],
   ];
-  for (const [at, reason] of refused) {
-    const error = refusal({ scheduledAt: at });
+  for (const [at, reason, timezone] of refused) {
+    const error = refusal({ scheduledAt: at, timezone });
     t.is(error?.code, 'invalid_scheduled_at', at);
     t.regex(error?.message ?? '', reason, at);
     t.is(error?.details?.[0]?.path, '/scheduled_at');
