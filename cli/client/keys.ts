@@ -10,8 +10,14 @@ const list = apiCommand({
   brief: 'Lists the API keys of the workspace',
   call: (client) => client.keys.list(),
   show: ({ keys }) =>
-    tableOf(keys, ['id', 'name', 'last_four', 'last_used_at', 'expires_at', 'scopes']),
+    tableOf(
+      keys.map((one) => ({ ...one, status: hasExpired(one) ? 'expired' : 'active' })),
+      ['id', 'name', 'last_four', 'status', 'last_used_at', 'expires_at', 'scopes'],
+    ),
 });
+
+const hasExpired = ({ expires_at: end }: { readonly expires_at: string | null }): boolean =>
+  end !== null && Date.parse(end) <= Date.now();
 
 const create = apiCommand({
   brief: 'Makes an API key, and shows it this once',

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { picture } from '../support/media-files.ts';
 import { needs } from '../support/needs.ts';
+import { poll } from '../support/poll.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { sharedService } from './on-sandbox.ts';
 
@@ -64,6 +65,11 @@ test('a post with a picture is published while the command waits; a refused one 
   t.like(post, { outcome: 'published', media: [{ alt_text: 'A cat' }] });
   const removal = ['post', 'unpublish', post.id, '--yes'];
   await answerOf('POST /posts/{id}/unpublish 202', removal);
+  const removed = /^Status +published, then removed from 1 of 1 channels$/mv;
+  await poll(
+    async () => (await run(['post', 'show', post.id])).stdout,
+    (shown) => removed.test(shown),
+  );
 
   const refused = await run(['post', 'create', '--body', 'x #sandbox-refuse', ...now]);
   t.is(refused.code, 1);
@@ -76,7 +82,7 @@ test('a post with a picture is published while the command waits; a refused one 
 });
 
 test('with --json, commands for accounts, keys and files print the answers of the API', async (t) => {
-  const { answerOf, channel } = await newService(t);
+  const { answerOf, channel, client, run } = await newService(t);
   await answerOf('GET /me 200', ['whoami']);
   t.is((await answerOf('GET /channels 200', ['channel', 'list'])).channels[0].id, channel);
   const link = ['channel', 'connect', '--platform', 'mastodon', '--sandbox'];
@@ -86,6 +92,13 @@ test('with --json, commands for accounts, keys and files print the answers of th
   const { key } = await answerOf('POST /keys 201', ['key', 'create', '--name', 'N', ...rights]);
   t.like(key, { scopes: ['posts:read', 'media'], channel_ids: [channel] });
   t.is((await answerOf('GET /keys 200', ['key', 'list'])).keys.length, 2);
+  const soon = new Date(Date.now() + 3000).toISOString();
+  await client.post('/keys', { name: 'Old', scopes: ['media'], expires_at: soon });
+  const expired = / Old .* expired /v;
+  await poll(
+    async () => (await run(['key', 'list'])).stdout,
+    (shown) => expired.test(shown),
+  );
   await answerOf('DELETE /keys/{id} 200', ['key', 'revoke', key.id, '--yes']);
 
   const file = path.join(await temporaryFolder(t), 'cat.png');

@@ -8,7 +8,7 @@ export function postText(post: Post): string {
   return [
     facts([
       ['Post', post.id],
-      ['Status', post.outcome ?? post.status],
+      ['Status', statusOf(post)],
       ['Due', post.published_at ? null : time(post.scheduled_at)],
       ['Published', time(post.published_at)],
       ['Files', String(post.media.length || '')],
@@ -20,6 +20,9 @@ export function postText(post: Post): string {
     ...parts.filter(Boolean).map((part) => `\n${safeLines(part)}`),
   ].join('\n');
 }
+
+const statusOf = ({ outcome, status, summary: { removed }, channels }: Post): string =>
+  `${outcome ?? status}${removed > 0 ? `, then removed from ${removed} of ${channels.length} channels` : ''}`;
 
 /** @param zone This machine's unless given. */
 export function zonedTime(at: string, zone: string | null | undefined): string {
