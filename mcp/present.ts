@@ -53,9 +53,13 @@ const presentResult = (channel: Schemas['ChannelResult']) =>
     handle: channel.handle,
     status: channel.status,
     url: channel.url,
-    error: channel.error,
+    error: channel.error && withTools(channel.error),
     retryable: channel.retryable,
   });
+
+/** Names the tools in a sentence of the API, which names its calls. */
+export const withTools = (sentence: string): string =>
+  sentence.replaceAll(/POST \/posts\/[^\s\/]+\/(?<verb>cancel|copy|retry)\b/gv, '$<verb>_post');
 
 /** A time of the API, which is in UTC, as clocks of the time zone show it, with the offset. */
 function inZone(time: string | null, zone: string | null): string | null {

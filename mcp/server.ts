@@ -10,6 +10,7 @@ import { withLowerIds } from '../domain/json-schema.ts';
 import { parser } from '../runtime/parser.ts';
 import { version } from '../runtime/version.ts';
 import { ConnectionError, PunctualError, type Punctual } from '../sdk/src/index.ts';
+import { withTools } from './present.ts';
 import { tools } from './tools.ts';
 
 const instructions =
@@ -76,7 +77,7 @@ const answerOf = (result: object): CallToolResult => ({
 function sentenceOf(error: unknown): string | null {
   if (error instanceof PunctualError) {
     const request = error.requestId === null ? '' : `, request ${error.requestId}`;
-    return `${error.message} (${error.code}${request})`;
+    return `${withTools(error.message)} (${error.code}${request})`;
   }
 
   if (error instanceof ConnectionError) {

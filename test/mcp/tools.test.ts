@@ -78,6 +78,8 @@ for (const [name, era] of Object.entries(eras)) {
     t.like(copy, { status: 'draft', text: 'New' });
     t.like(await call('get_post', { post_id: copy.id, full: true }), { text: 'New' });
     const failed = await endedPost(api.punctual, client, new Map([[channel, 'failed']]));
+    const { refusal } = await call('update_post', { post_id: failed, body: 'x' });
+    t.regex(refusal, /\. copy_post makes a draft of it\. \(post_not_editable/v);
     t.like(await call('retry_post', { post_id: failed }), { status: 'publishing' });
     t.like(await call('analytics'), { totals: { posts: 0 }, posts: [] });
   });
