@@ -11,15 +11,37 @@ const longest = 1_000_000;
 
 /** What a person or program wrote to standard input. */
 export async function readInput(input: NodeJS.ReadableStream = process.stdin): Promise<string> {
+  const decode = utf8('Standard input');
   let text = '';
-  for await (const chunk of input.setEncoding('utf8')) {
-    text += String(chunk);
+  for await (const chunk of input) {
+    text += decode(Buffer.from(chunk));
     if (text.length > longest) {
       throw new UsageError(`Standard input is longer than ${longest} characters.`);
     }
   }
 
-  return text;
+  return text + decode();
+}
+
+/** A text file. @throws UsageError */
+export async function readText(file: string): Promise<string> {
+  const decode = utf8(`"${file}"`);
+  const bytes = await readFile(file).catch(({ code = 'unknown' }: NodeJS.ErrnoException) => {
+    throw new UsageError(`"${file}" cannot be read (${code}).`);
+  });
+  return decode(bytes) + decode();
+}
+
+/** Decodes pieces of an input; a call without one ends it. Drops a byte order mark. @throws UsageError */
+function utf8(name: string): (piece?: Uint8Array) => string {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  return (piece) => {
+    try {
+      return decoder.decode(piece, { stream: piece !== undefined });
+    } catch {
+      throw new UsageError(`${name} is not text in UTF-8.`);
+    }
+  };
 }
 
 /** Where a secret is read from, and where the prompt is written. The input may be a terminal. */
@@ -42,7 +64,7 @@ export async function readSecret(
   { input, output }: SecretSources = { input: process.stdin, output: process.stderr },
 ): Promise<string> {
   const typed = input.isTTY ? () => askHidden(name, input, output) : () => readInput(input);
-  const secret = pasted(await (file === undefined ? typed() : readSecretFile(file)));
+  const secret = pasted(await (file === undefined ? typed() : readText(file)));
   if (secret === '' || secret.length > 10_000 || /[\p{Cc}\p{Zs}]/v.test(secret)) {
     throw new UsageError(
       secret === ''
@@ -52,15 +74,6 @@ export async function readSecret(
   }
 
   return secret;
-}
-
-async function readSecretFile(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    throw new UsageError(`"${file}" cannot be read (${code}).`);
-  }
 }
 
 /** Ctrl-C and Ctrl-D give an empty text. */

@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { send } from '../../sdk/src/request.ts';
 import { command } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import { given, text, texts, toggle } from '../flags.ts';
-import { readInput } from '../input.ts';
+import { readInput, readText } from '../input.ts';
 
 const methods = ['GET', 'POST', 'PATCH', 'DELETE'];
 
@@ -63,7 +62,7 @@ export const api = command({
 });
 
 async function bodyFrom(input: string): Promise<string> {
-  const body = input === '-' ? await readInput() : await readFile(input, 'utf8');
+  const body = input === '-' ? await readInput() : await readText(input);
   parseJson('--input', body);
   return body;
 }

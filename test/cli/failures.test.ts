@@ -1,7 +1,9 @@
 import { freePort } from '../../scripts/ports.ts';
 import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { needs } from '../support/needs.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { sharedService } from './on-sandbox.ts';
 import { runPunctual } from './run-punctual.ts';
 
@@ -39,6 +41,7 @@ const cases: readonly (readonly [words: string, code: number, stderr: RegExp])[]
   ['media upload /nowhere.png', 2, /nowhere/v],
   ['api GET posts', 2, /punctual api GET/v],
   ['api POST /posts -f body', 2, /name=text/v],
+  ['api POST /posts --input nofile', 2, /"nofile" cannot be read/v],
   ['api GET /nowhere', 1, /not_found/v],
   ['post create --body x --jq .post.[', 2, /--jq: .*compile error/v],
   ['channel list --jq .channels.x', 1, /The call was done, but --jq failed: .*index array/v],
@@ -58,6 +61,25 @@ test('mistakes end with their exit code, and a sentence that helps on standard e
   }
 
   t.deepEqual((await answerOf('GET /posts 200', ['post', 'list'])).posts, []);
+});
+
+test('an input that is not UTF-8 is refused, and a byte order mark is no part of a text', async (t) => {
+  const { answerOf, run } = await newService(t);
+  const create = ['post', 'create', '--body', '-'];
+  const file = path.join(await temporaryFolder(t), 'body.json');
+  await writeFile(file, Buffer.from('{"body":"\u{ff}"}', 'latin1'));
+  const refused = [
+    [await run(create, Buffer.from('A\u{ff}B', 'latin1')), 'Standard input'],
+    [await run(create, Buffer.from('A\u{c3}', 'latin1')), 'Standard input'],
+    [await run(['api', 'POST', '/posts', '--input', file]), `"${file}"`],
+  ] as const;
+  for (const [{ code, stderr }, name] of refused) {
+    t.is(code, 2);
+    t.is(stderr, `${name} is not text in UTF-8.\n`);
+  }
+
+  const { post } = await answerOf('POST /posts 201', create, '\u{feff}Ä');
+  t.is(post.body, 'Ä');
 });
 
 test('without a key, with a wrong one, or one without the right, the exit code is 4', async (t) => {

@@ -26,7 +26,7 @@ export function sharedService(test: TestFn) {
     const { workspaceId, key } = client;
     const channel = await connectChannel(orm.em.fork(), sealer, workspaceId, 'mastodon', account);
     const settings = { PUNCTUAL_API_KEY: key, PUNCTUAL_URL: punctual.url };
-    const run = (words: readonly string[], input?: string): Promise<Run> =>
+    const run = (words: readonly string[], input?: string | Uint8Array): Promise<Run> =>
       runPunctual(words, settings, input);
     /** Runs a command with `--json`, and compares its output with the answer that the document describes. */
     const answerOf = async (call: string, words: readonly string[], input?: string) => {

@@ -15,7 +15,7 @@ export type Run = {
 export async function runPunctual(
   words: readonly string[],
   settings: Readonly<Record<string, string>> = {},
-  input = '',
+  input: string | Uint8Array = '',
 ): Promise<Run> {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [main, ...words], {
