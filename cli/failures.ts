@@ -44,10 +44,7 @@ export function describe(error: unknown, asJson: boolean): string {
   }
 
   if (error instanceof ConnectionError) {
-    const doubt = error.mayHaveHappened
-      ? ' It may have had its effect: look before you repeat it.'
-      : '';
-    return `${error.message}${reasonOf(error)}${doubt}`;
+    return noAnswerText(error);
   }
 
   // Anything else is a fault of the command, of which the stack helps.
@@ -65,9 +62,19 @@ function asData(error: unknown): object {
     return { error: message, code, details, request_id: requestId };
   }
 
-  const own = error instanceof CommandError ? error.code : codes.get(nameOf(error));
-  const code = error instanceof ConnectionError ? 'unavailable' : own;
+  if (error instanceof ConnectionError) {
+    return { error: noAnswerText(error), code: 'no_answer', details: [] };
+  }
+
+  const code = error instanceof CommandError ? error.code : codes.get(nameOf(error));
   return { error: message, code: code ?? 'failed', details: [] };
+}
+
+function noAnswerText(error: ConnectionError): string {
+  const doubt = error.mayHaveHappened
+    ? ' It may have had its effect: look before you repeat it.'
+    : '';
+  return `${error.message}${reasonOf(error)}${doubt}`;
 }
 
 const codes = new Map([

@@ -104,6 +104,8 @@ test('a service that is away is named, and a call that may have happened is not 
   const { code, stderr } = await runPunctual(['post', 'cancel', unknown], away);
   t.is(code, 1);
   t.regex(stderr, /^POST .*ECONNREFUSED.*look before you repeat it/v);
+  const json = await runPunctual(['post', 'cancel', unknown, '--json'], away);
+  t.like(JSON.parse(json.stderr), { code: 'no_answer', error: stderr.trimEnd() });
 });
 
 test('each command of the pages has the flags that they show', async (t) => {
