@@ -23,6 +23,23 @@ const parsed = <T>({ parse, ...texts }: Parsed<T>, more: object) => ({
 export const text = (brief: string, placeholder = 'TEXT'): Flag<string | undefined> =>
   parsed({ brief, placeholder }, { optional: true });
 
+/** Leaves room for what is added for each file of a post. */
+export const idempotencyKey = (brief: string): Flag<string | undefined> =>
+  parsed(
+    {
+      brief,
+      placeholder: 'KEY',
+      parse: (key) => {
+        if (!/^[!-~]{1,240}$/v.test(key)) {
+          throw new RangeError('A key has 1 to 240 visible ASCII characters.');
+        }
+
+        return key;
+      },
+    },
+    { optional: true },
+  );
+
 /** The API knows the networks, and names them when it refuses another. */
 export const network = (brief: string): Flag<Platform | undefined> =>
   parsed({ brief, placeholder: 'NETWORK' }, { optional: true });

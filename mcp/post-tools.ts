@@ -209,7 +209,7 @@ const reading: readonly Tool[] = [
       status: oneOf(postStatuses),
       channel_id: id,
       tag: text,
-      q: { ...text, description: 'Words of the text' },
+      q: { ...text, maxLength: 500, description: 'Words of the text' },
       from: { ...text, description: 'RFC 3339; compares `date_field`' },
       to: text,
       date_field: oneOf(['scheduled_at', 'published_at', 'created_at']),

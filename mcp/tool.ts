@@ -53,6 +53,7 @@ export const cursor = { ...text, description: '`next_cursor` of the page before'
 /** In the input of a tool that creates something. */
 export const idempotencyKey = {
   ...text,
+  pattern: '^[!-~]{1,255}$', // As a header can carry it.
   description: 'Your own, for this object. Send the same again if you repeat the call.',
 };
 

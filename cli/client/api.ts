@@ -1,7 +1,7 @@
 import { send } from '../../sdk/src/request.ts';
 import { command } from '../command.ts';
 import { UsageError } from '../failures.ts';
-import { given, text, texts, toggle } from '../flags.ts';
+import { given, idempotencyKey as keyFlag, text, texts, toggle } from '../flags.ts';
 import { readInput, readText } from '../input.ts';
 
 const methods = ['GET', 'POST', 'PATCH', 'DELETE'];
@@ -20,7 +20,7 @@ export const api = command({
     field: texts('A field, as name=text or name:=JSON', 'NAME=TEXT'),
     input: text('A file with the JSON body; - for standard input', 'FILE'),
     paginate: toggle('Every page of a list, each in a line'),
-    idempotencyKey: text('The same key with the same request creates one thing', 'KEY'),
+    idempotencyKey: keyFlag('The same key with the same request creates one thing'),
   },
   aliases: { f: 'field' },
   async *run({ access }, { method: word, path, field = [], input, paginate, idempotencyKey }) {

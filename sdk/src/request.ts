@@ -20,7 +20,7 @@ export type CallOptions = {
   readonly timeoutMs?: number;
   /**
    * Of a call that creates something: the same key with the same request creates it once. Without one, each call has a
-   * new key, which protects its own repeats only.
+   * new key, which protects its own repeats only. It has 1 to 255 visible ASCII characters.
    */
   readonly idempotencyKey?: string;
 };
@@ -75,6 +75,10 @@ export async function send<Result>(
 
 function headersOf({ apiKey }: ClientOptions, { body, repeat }: Call, options: CallOptions) {
   const key = options.idempotencyKey ?? (repeat === 'by key' ? crypto.randomUUID() : undefined);
+  if (/[^!-~]|.{256}/v.test(key ?? '')) {
+    throw new TypeError('The idempotencyKey cannot be sent.');
+  }
+
   return {
     Authorization: `Bearer ${apiKey.replace(/^bearer /i, '')}`,
     ...(body?.type === undefined ? {} : { 'Content-Type': body.type }),

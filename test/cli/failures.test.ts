@@ -37,6 +37,7 @@ const cases: readonly (readonly [words: string, code: number, stderr: RegExp])[]
   [`post edit ${unknown}`, 2, /nothing to change/v],
   [`post delete ${unknown}`, 2, /--yes/v],
   [`post show ${unknown}`, 1, /not_found, request \S+\)/v],
+  ['post create --body x --idempotency-key ключ', 2, /visible ASCII/v],
   ['post create --channel mastodon', 1, /body/v],
   ['media upload /nowhere.png', 2, /nowhere/v],
   ['api GET posts', 2, /punctual api GET/v],

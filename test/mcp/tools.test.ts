@@ -96,6 +96,8 @@ test('refusals are sentences of the API, also for input that does not fit a tool
     await refusal('schedule_post', { post_id: crypto.randomUUID() }),
     'Send scheduled_at or schedule_in_minutes. (invalid_request)',
   );
+  const key = 'ключ😀';
+  t.regex(await refusal('create_post', { body: 'x', idempotency_key: key }), /must have the form/v);
   const past = { body: 'x', scheduled_at: '2020-01-01T00:00:00Z', idempotency_key: 'k' };
   t.regex(
     await refusal('create_post', past),

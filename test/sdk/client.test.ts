@@ -71,6 +71,8 @@ test('a post whose answer was lost is created once, and its end can be awaited',
   });
   const ended = await punctual.posts.waitFor(post.id, { signal: AbortSignal.timeout(120_000) });
   t.is(ended.outcome, 'published');
+  const unsendable = punctual.posts.create({ body: 'x' }, { idempotencyKey: 'ключ' });
+  await t.throwsAsync(unsendable, { instanceOf: TypeError });
   t.is((await punctual.posts.list()).posts.length, 1);
 
   const { post: draft } = await punctual.posts.create({ body: 'A draft' });

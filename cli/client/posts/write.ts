@@ -1,7 +1,7 @@
 import type { Post, Punctual } from '../../../sdk/src/index.ts';
 import { command, type Answer, type Session } from '../../command.ts';
 import { UsageError } from '../../failures.ts';
-import { given, text, toggle } from '../../flags.ts';
+import { given, idempotencyKey as keyFlag, toggle } from '../../flags.ts';
 import { localTime, tableText } from '../../table.ts';
 import { contentFlags, contentOf } from './content.ts';
 import { postText, zonedTime } from './view.ts';
@@ -22,7 +22,7 @@ export const create = command({
     ...contentFlags,
     dryRun: toggle('Checks the post against the rules of its networks, and stores nothing'),
     wait: toggle('Waits until the post has ended; fails unless it is published everywhere'),
-    idempotencyKey: text('The same key with the same post makes one post', 'KEY'),
+    idempotencyKey: keyFlag('The same key with the same post makes one post'),
   },
   run: async (session, { dryRun, wait, idempotencyKey, ...content }) => {
     if (wait && (dryRun || content.at === undefined)) {
