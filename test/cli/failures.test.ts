@@ -51,7 +51,7 @@ const cases: readonly (readonly [words: string, code: number, stderr: RegExp])[]
 ];
 
 test('mistakes end with their exit code, and a sentence that helps on standard error alone', async (t) => {
-  const { answerOf, run } = await newService(t);
+  const { answerOf, run, settings } = await newService(t);
   for (const [words, code, message] of cases) {
     const { stdout, stderr, ...ended } = await run(words.split(' '));
     t.is(ended.code, code, `${words}: ${stderr}`);
@@ -62,6 +62,24 @@ test('mistakes end with their exit code, and a sentence that helps on standard e
   }
 
   t.deepEqual((await answerOf('GET /posts 200', ['post', 'list'])).posts, []);
+  const create = [
+    'post',
+    'create',
+    '--body',
+    'x',
+    '--channel',
+    'mastodon',
+    '--at',
+    'tomorrow 9:00',
+  ];
+  for (const TZ of ['CET-1CEST', '<+03>-3']) {
+    const { code, stderr } = await runPunctual(create, { ...settings, TZ });
+    t.is(code, 2);
+    t.is(stderr, `TZ=${TZ} is not the name of a time zone; give --timezone.\n`);
+  }
+
+  const abroad = await runPunctual([...create, '--json'], { ...settings, TZ: 'Asia/Tokyo' });
+  t.is(JSON.parse(abroad.stdout).post.timezone, 'Asia/Tokyo');
 });
 
 test('an input that is not UTF-8 is refused, and a byte order mark is no part of a text', async (t) => {

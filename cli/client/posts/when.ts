@@ -37,13 +37,23 @@ export function parseWhen(given: string, zone: string | undefined, now: Date): W
     return { scheduled_at: words.toUpperCase(), ...inZone };
   }
 
-  const timezone = zone ?? ownZone();
+  const timezone = zone ?? zoneOfMachine();
   const local = localTimeOf(words, wallClock(now, timezone));
   if (local === null) {
     throw new UsageError(`--at "${given}" is not a time. It can be ${whenForms}.`);
   }
 
   return { scheduled_at: local, timezone };
+}
+
+/** Node takes another zone, without a word, for a TZ such as CET-1CEST. @throws UsageError */
+function zoneOfMachine(): string {
+  const name = process.env['TZ']?.replace(/^:/v, '') ?? ownZone();
+  try {
+    return Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    throw new UsageError(`TZ=${name} is not the name of a time zone; give --timezone.`);
+  }
 }
 
 /** What clocks in the zone show, such as `2027-03-01T09:00`. @throws UsageError for an unknown zone. */
