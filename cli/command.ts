@@ -183,9 +183,11 @@ async function printData(answers: Answers, filter: string | undefined): Promise<
 async function printText(answers: Answers): Promise<number> {
   let code = 0;
   let joined: Table | undefined;
-  for await (const { text: shown, failed } of answers) {
+  for await (const { data, text: shown, failed } of answers) {
     if (typeof shown === 'string') {
-      process.stdout.write(shown === '' ? '' : `${shown}\n`);
+      // A file such as CSV stays as it is.
+      const isFile = typeof data === 'string' && !process.stdout.isTTY;
+      process.stdout.write(shown === '' ? '' : `${isFile ? shown : safeLines(shown)}\n`);
     } else {
       joined = { head: shown.head, rows: [...(joined?.rows ?? []), ...shown.rows] };
     }

@@ -54,12 +54,19 @@ export const api = command({
       );
       yield {
         data: answer,
-        text: typeof answer === 'string' ? answer.trimEnd() : JSON.stringify(answer, undefined, 2),
+        text: typeof answer === 'string' ? answer.trimEnd() : escapedJson(answer),
       };
       query = paginate ? nextPage(answer, query) : null;
     }
   },
 });
+
+/** Has escapes for what a terminal would obey and JSON allows. */
+const escapedJson = (answer: unknown): string =>
+  JSON.stringify(answer, undefined, 2).replaceAll(
+    /[\u{7f}-\u{9f}\p{Zl}\p{Zp}\p{Bidi_Control}]/gv,
+    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 
 async function bodyFrom(input: string): Promise<string> {
   const body = input === '-' ? await readInput() : await readText(input);

@@ -1,6 +1,9 @@
 import { freePort } from '../../scripts/ports.ts';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { needs } from '../support/needs.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -80,6 +83,27 @@ test('mistakes end with their exit code, and a sentence that helps on standard e
 
   const abroad = await runPunctual([...create, '--json'], { ...settings, TZ: 'Asia/Tokyo' });
   t.is(JSON.parse(abroad.stdout).post.timezone, 'Asia/Tokyo');
+});
+
+test('a text of the service cannot steer the terminal, and JSON keeps it by escapes', async (t) => {
+  const hostile = '\u{9b}31m\u{1b}]0;x\u{7}\u{202e}';
+  const delivery = { status: 'failed', response_status: null, error: hostile };
+  const answer = { id: hostile, live: [], delivery };
+  const server = createServer((_, response) => {
+    response.setHeader('Content-Type', 'application/json').end(JSON.stringify(answer));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const settings = { PUNCTUAL_API_KEY: 'k', PUNCTUAL_URL: `http://127.0.0.1:${port}` };
+  const calls = [`post delete ${unknown} --yes`, `webhook test ${unknown}`, 'api GET /me'];
+  for (const words of calls) {
+    const { stdout } = await runPunctual(words.split(' '), settings);
+    t.regex(stdout, /31m/v, words);
+    t.notRegex(stdout, /[[\p{Cc}\p{Bidi_Control}]--\n]/v, words);
+  }
+
+  t.deepEqual(JSON.parse((await runPunctual(['api', 'GET', '/me'], settings)).stdout), answer);
 });
 
 test('an input that is not UTF-8 is refused, and a byte order mark is no part of a text', async (t) => {
