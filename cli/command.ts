@@ -116,7 +116,7 @@ function parametersOf({
   const positional = (given: Readonly<Record<string, string>>) =>
     Object.entries(given).map(([name, brief]) => ({
       brief,
-      parse: String,
+      parse: brief.startsWith('Id of') ? idOf : String,
       placeholder: name.replaceAll(/[A-Z]/gv, '-$&').toUpperCase(),
     }));
   const entries = Object.entries({ ...flags, ...outputFlags });
@@ -127,6 +127,14 @@ function parametersOf({
       ? { kind: 'array', parameter: positional(rest)[0], minimum: 1 }
       : { kind: 'tuple', parameters: positional(args) },
   };
+}
+
+function idOf(word: string): string {
+  if (!/^[\w\-]+$/v.test(word)) {
+    throw new UsageError(`"${word}" is not an id`);
+  }
+
+  return word;
 }
 
 function sessionOf(profile: string | undefined): Session {

@@ -57,12 +57,17 @@ export async function readProfiles(env: Env): Promise<Profiles> {
   }
 
   try {
-    const { current, profiles: stored } = JSON.parse(text) as Partial<Profiles>;
+    const { current, profiles: stored } = JSON.parse(text) as Profiles;
+    const texts = Object.values(stored).flatMap((one) => [one.url, one.api_key]);
+    if ([...texts, current ?? ''].some((value) => typeof value !== 'string')) {
+      throw new TypeError('A profile has a url and an api_key.');
+    }
+
     // Without a prototype, so that `constructor` is no profile.
     const profiles = Object.assign(Object.create(null), stored) as Profiles['profiles'];
     return { ...(current === undefined ? {} : { current }), profiles };
   } catch {
-    throw new CommandError(`${file} is not valid JSON. Correct it, or delete it and log in again.`);
+    throw new CommandError(`${file} is damaged. Correct it, or delete it and log in again.`);
   }
 }
 
@@ -110,7 +115,7 @@ export async function chooseAccess(env: Env, flag: string | undefined): Promise<
     );
   }
 
-  return { url: profile.url, apiKey: profile.api_key, profile: name };
+  return { url: baseUrl(profile.url), apiKey: profile.api_key, profile: name };
 }
 
 const knownNames = (profiles: Profiles['profiles']): string => {

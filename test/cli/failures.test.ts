@@ -23,6 +23,7 @@ const cases: readonly (readonly [words: string, code: number, stderr: RegExp])[]
   ['post list --status drfat', 2, /"draft"/v],
   ['post show', 2, /POST/v],
   ['post show a b', 2, /one word too many/v],
+  ['post show ../../x', 2, /"\.\.\/\.\.\/x" is not an id/v],
   ['post create --body x --at someday', 2, /"tomorrow 9:00"/v],
   ['post create --body x --at 9:00 --timezone Mars/Base', 2, /Mars\/Base/v],
   ['post create --body x --timezone Europe/Berlin', 2, /--at/v],

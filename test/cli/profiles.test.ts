@@ -60,10 +60,15 @@ test('a file that others can read is refused, and a damaged one is not overwritt
   t.is(open.code, 1);
   t.regex(open.stderr, /chmod 600/v);
   await chmod(file, 0o600);
-  await writeFile(file, '{');
-  const damaged = await run(`auth login --url ${url}`, key);
-  t.is(damaged.code, 1);
-  t.is(await readFile(file, 'utf8'), '{');
+  for (const content of ['{', 'null', '{"profiles":null}', '{"profiles":{"a":{"url":"x"}}}']) {
+    await writeFile(file, content);
+    for (const damaged of [await run(`auth login --url ${url}`, key), await run('auth status')]) {
+      t.is(damaged.code, 1);
+      t.is(damaged.stderr, `${file} is damaged. Correct it, or delete it and log in again.\n`);
+    }
+
+    t.is(await readFile(file, 'utf8'), content);
+  }
 });
 
 test('a key that is refused, missing or typed as an argument is not stored', async (t) => {
