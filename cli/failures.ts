@@ -39,7 +39,12 @@ export function describe(error: unknown, asJson: boolean): string {
 
   if (error instanceof PunctualError) {
     const details = error.details.map(({ path, message }) => `  ${path}: ${message}`);
-    const about = [error.code, error.requestId && `request ${error.requestId}`].filter(Boolean);
+    const about = [
+      error.code,
+      // The key may be for another service.
+      error.status === 401 && error.url && `at ${new URL(error.url).origin}`,
+      error.requestId && `request ${error.requestId}`,
+    ].filter(Boolean);
     return [`${error.message} (${about.join(', ')})`, ...details].join('\n');
   }
 

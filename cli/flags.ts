@@ -67,12 +67,12 @@ export const oneOf = <const V extends string>(
   brief: string,
 ): Flag<V | undefined> => ({ parameter: { kind: 'enum', values, brief, optional: true } });
 
-/** A flag that can be given several times, each with one of these values. */
+/** A flag that can be given several times, each with one of these values or several, separated by commas. */
 export const someOf = <const V extends string>(
   values: readonly V[],
   brief: string,
 ): Flag<V[] | undefined> => ({
-  parameter: { kind: 'enum', values, brief, optional: true, variadic: true },
+  parameter: { kind: 'enum', values, brief, optional: true, variadic: ',' },
 });
 
 type Given<T> = { -readonly [K in keyof T]?: Exclude<T[K], undefined> };

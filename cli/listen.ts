@@ -95,7 +95,11 @@ function endOfProcess(): AbortSignal {
 }
 
 /** @param given Also without `http://`, or only a port and a path. @throws UsageError */
-export function receiverUrl(given = ''): string {
+export function receiverUrl(given: string | undefined): string {
+  if (given === undefined) {
+    throw new UsageError('--forward-to is missing: give an address such as localhost:3000/hook.');
+  }
+
   const address = given.replace(/^:?(?=\d{1,5}(?:\/|$))/v, 'localhost:');
   const url = /^https?:\/\//v.test(address) ? address : `http://${address}`;
   if (!URL.canParse(url) || new URL(url).username !== '') {

@@ -16,10 +16,17 @@ const texts: ApplicationText = {
   ...text_en,
   exceptionWhileParsingArguments: (error) =>
     formatMessageForArgumentScannerError(error as ArgumentScannerError, {
+      FlagNotFoundError: ({ input, corrections }) => {
+        const names = corrections.map(
+          (name) => `--${name.replaceAll(/[A-Z]/gv, '-$&').toLowerCase()}`,
+        );
+        const meant = names.length > 0 ? ` Did you mean ${names.join(' or ')}?` : '';
+        return `There is no flag --${input}.${meant} --help shows the flags.`;
+      },
       ArgumentParseError: ({ externalFlagNameOrPlaceholder: name, exception }) =>
         `${/^[a-z]/v.test(name) ? '--' : ''}${name}: ${(exception as Error).message}`,
       UnexpectedPositionalError: ({ expectedCount }) =>
-        `There is one word too many: the command takes ${expectedCount}.`,
+        `There is one word too many: the command takes ${expectedCount}. A text belongs to its flag, in quotes, as in --body "Hello world".`,
       UnsatisfiedPositionalError: ({ placeholder }) => `${placeholder} is missing.`,
       UnsatisfiedFlagError: ({ externalFlagName: name, nextFlagName: next }) =>
         `--${name} is missing${next === undefined ? '' : `, or its value: --${next} follows`}.`,

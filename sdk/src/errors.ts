@@ -9,6 +9,8 @@ export class PunctualError extends Error {
   readonly code: ErrorCode | 'unknown' | (string & {});
   /** What is wrong with each field. */
   readonly details: readonly ApiErrorDetail[];
+  /** Address of the call. */
+  readonly url: string;
   /** Identifies the call in the service's logs. */
   readonly requestId: string | null;
   /** Seconds after which the call may succeed; null if the API did not say. */
@@ -24,6 +26,7 @@ export class PunctualError extends Error {
     this.status = response.status;
     this.code = typeof code === 'string' ? code : 'unknown';
     this.details = Array.isArray(details) ? details : [];
+    this.url = response.url;
     this.requestId = response.headers.get('x-request-id');
     const seconds = response.headers.get('retry-after');
     this.retryAfterS = seconds !== null && /^\d{1,9}$/.test(seconds) ? Number(seconds) : null;

@@ -110,7 +110,7 @@ test('with --json, commands for accounts, keys and files print the answers of th
 test('with --json, commands for webhooks and metrics print the answers of the API', async (t) => {
   const { answerOf, client, channel, run } = await newService(t);
   const url = 'https://hooks.example.com/';
-  const words = ['webhook', 'create', '--url', url, '--event', 'post.failed'];
+  const words = ['webhook', 'create', '--url', url, '--event', 'post.failed,post.published'];
   const { id } = (await answerOf('POST /webhooks 201', words)).webhook;
   t.is((await answerOf('GET /webhooks 200', ['webhook', 'list'])).webhooks.length, 1);
   await answerOf('GET /webhooks/{id} 200', ['webhook', 'show', id]);

@@ -24,6 +24,10 @@ const cases: readonly (readonly [words: string, code: number, stderr: RegExp])[]
   ['post show', 2, /POST/v],
   ['post show a b', 2, /one word too many/v],
   ['post show ../../x', 2, /"\.\.\/\.\.\/x" is not an id/v],
+  ['post create hi', 2, /one word too many.*--body/v],
+  ['post copy a --onlyfailed', 2, /--only-failed/v],
+  ['post create --visibility private', 2, /no flag --visibility.*--help/v],
+  ['listen', 2, /^--forward-to is missing/v],
   ['post create --body x --at someday', 2, /"tomorrow 9:00"/v],
   ['post create --body x --at 9:00 --timezone Mars/Base', 2, /Mars\/Base/v],
   ['post create --body x --timezone Europe/Berlin', 2, /--at/v],
@@ -134,6 +138,8 @@ test('without a key, with a wrong one, or one without the right, the exit code i
   const wrong = { ...settings, PUNCTUAL_API_KEY: 'svc_live_wrong' };
   const refused = await runPunctual(['whoami', '--json'], wrong);
   t.is(refused.code, 4);
+  const named = await runPunctual(['whoami'], wrong);
+  t.true(named.stderr.includes(settings.PUNCTUAL_URL), named.stderr);
   t.like(JSON.parse(refused.stderr), { code: 'unauthorized' });
 
   const words = ['key', 'create', '--name', 'N', '--scope', 'media'];

@@ -56,7 +56,7 @@ test('a command line that does not fit exits with 2', async (t) => {
     ['workspace list x', /one word too many/v],
     ['workspace create a b', /one word too many/v],
     ['workspace create a --plan gold', /--plan/v],
-    ['post list --failed --limt 3', /--limt, did you mean --limit\?/v],
+    ['post list --failed --limt 3', /--limt\. Did you mean --limit\?/v],
     ['channel add-mastodon w --url https://a.example --token-file', /--token-file/v],
     [
       'channel add-mastodon w --url --token-file t',
