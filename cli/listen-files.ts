@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Place } from './follow-events.ts';
 import { CommandError } from './failures.ts';
@@ -47,19 +47,26 @@ export async function openListenFiles(
   };
 }
 
+/** The first start makes it. A link never replaces the file of another start, and has all of it at once. */
 async function keptSecret(file: string): Promise<string> {
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, `whsec_${randomBytes(24).toString('base64')}`, { mode: 0o600 });
   try {
-    await writeFile(file, `whsec_${randomBytes(24).toString('base64')}`, {
-      flag: 'wx',
-      mode: 0o600,
-    });
+    await link(draft, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
       throw error;
     }
+  } finally {
+    await rm(draft);
   }
 
-  return readFile(file, 'utf8');
+  const secret = await readFile(file, 'utf8');
+  if (!secret.startsWith('whsec_')) {
+    throw new CommandError(`${file} has no secret. Delete it, and the next start makes a new one.`);
+  }
+
+  return secret;
 }
 
 type Kept = Place & { readonly url: string };
