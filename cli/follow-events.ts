@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ConnectionError, PunctualError, type Answer, type Punctual } from '../sdk/src/index.ts';
+import { given } from './flags.ts';
 import { isAccepted, isAway, type Forwarded } from './forward-event.ts';
 
 type Event = Answer<'listEvents'>['events'][number];
@@ -10,6 +11,8 @@ export type Place = {
   readonly after: number;
   /** The `sequence` of each event that the receiver did not answer with 2xx. */
   readonly refused: readonly number[];
+  /** Leaves out the events before this time, until all that were there at the start are read. */
+  readonly from?: string | undefined;
 };
 
 export type Listener = {
@@ -25,7 +28,7 @@ export type Listener = {
 
 /** So many refused events stop the reading, so that the list stays short. */
 const mostRefused = 100;
-/** Between two tries of refused events, in milliseconds. */
+/** Between two tries of a refused event, in milliseconds. */
 const retryEachMs = 10_000;
 /** Between two tries of a receiver or service that is away, in milliseconds. */
 const awayMs = 1000;
@@ -34,27 +37,32 @@ type Answered = { readonly event: Event; readonly forwarded: Forwarded };
 
 /**
  * Forwards events in their order, and saves the place after each. It waits for a receiver that is not running. An event
- * that the receiver refuses is forwarded again later; other events do not wait for it.
+ * that the receiver refuses is forwarded again later: one such at most between two reads of new events.
  *
- * @param since Leaves out the events before it.
  * @throws the signal's reason, or PunctualError when the service refuses the call.
  */
 export async function* followEvents(
   start: Place,
-  since: Date | null,
   listener: Listener,
 ): AsyncGenerator<Answered, never> {
-  const { client, types, signal, say, save } = listener;
+  const { types, signal, say, save } = listener;
   let place = start;
-  let from = since?.toISOString();
-  let triedMs = -Infinity;
+  const triedMs = new Map<number, number>();
+  const isDue = (one: number): boolean =>
+    performance.now() - (triedMs.get(one) ?? -Infinity) >= retryEachMs;
   for (;;) {
-    if (place.refused.length > 0 && performance.now() - triedMs >= retryEachMs) {
-      place = yield* retryRefused(place, listener);
-      triedMs = performance.now();
+    const due = place.refused.find(isDue);
+    if (due !== undefined) {
+      place = yield* retryRefused(due, place, listener);
+      triedMs.set(due, performance.now());
     }
 
+    const isNextDue = place.refused.some(isDue);
     if (place.refused.length >= mostRefused) {
+      if (isNextDue) {
+        continue;
+      }
+
       say(
         `The receiver refuses ${place.refused.length} events: no more are read until it takes one.`,
       );
@@ -62,24 +70,20 @@ export async function* followEvents(
       continue;
     }
 
-    const query = { after: place.after, wait: place.refused.length > 0 ? 5 : 25 };
-    const filter = { ...(types === undefined ? {} : { types }), ...(from ? { from } : {}) };
-    const page = await whenThere(
-      () => client.events.list({ ...query, ...filter }, { signal }),
-      listener,
-    );
-    if (page.missed) {
-      say(
-        `The events ${page.missed.from} to ${page.missed.to} were deleted before they were read.`,
-      );
-    }
-
+    const waitS = place.refused.length > 0 ? 5 : 25;
+    const { after, from } = place;
+    const query = given({ after, wait: isNextDue ? 1 : waitS, types, from });
+    const page = await readPage(query, listener);
     for (const event of page.events) {
       const forwarded = await whenRunning(event, listener);
       const { sequence } = event;
       const others = place.refused.filter((one) => one !== sequence);
       const refused = isAccepted(forwarded) ? others : [...others, sequence];
-      place = { after: sequence, refused };
+      place = { ...place, after: sequence, refused };
+      if (!isAccepted(forwarded)) {
+        triedMs.set(sequence, performance.now());
+      }
+
       await save(place);
       yield { event, forwarded };
     }
@@ -89,33 +93,44 @@ export async function* followEvents(
       await save(place);
     }
 
-    from = page.has_more ? from : undefined;
+    place = { ...place, from: page.has_more ? from : undefined };
   }
 }
 
-/** @returns the place without the events that the receiver takes now, or that are deleted. */
+/** Says which events were deleted before. */
+async function readPage(
+  query: Parameters<Punctual['events']['list']>[0],
+  listener: Listener,
+): Promise<Answer<'listEvents'>> {
+  const { client, signal, say } = listener;
+  const page = await whenThere(() => client.events.list(query, { signal }), listener);
+  if (page.missed) {
+    say(`The events ${page.missed.from} to ${page.missed.to} were deleted before they were read.`);
+  }
+
+  return page;
+}
+
+/** @returns the place, without the event if the receiver takes it now, or if it is deleted; else it is the last. */
 async function* retryRefused(
-  { after, refused: before }: Place,
+  sequence: number,
+  place: Place,
   listener: Listener,
 ): AsyncGenerator<Answered, Place> {
   const { client, signal, save } = listener;
-  let refused = before;
-  for (const sequence of before) {
-    const query = { after: sequence - 1, limit: 1 };
-    const { events } = await whenThere(() => client.events.list(query, { signal }), listener);
-    const event = events.find((one) => one.sequence === sequence);
-    const forwarded = event && (await whenRunning(event, listener));
-    if (!forwarded || isAccepted(forwarded)) {
-      refused = refused.filter((one) => one !== sequence);
-      await save({ after, refused });
-    }
-
-    if (event && forwarded) {
-      yield { event, forwarded };
-    }
+  const query = { after: sequence - 1, limit: 1 };
+  const { events } = await whenThere(() => client.events.list(query, { signal }), listener);
+  const event = events.find((one) => one.sequence === sequence);
+  const forwarded = event && (await whenRunning(event, listener));
+  const isDone = !forwarded || isAccepted(forwarded);
+  const others = place.refused.filter((one) => one !== sequence);
+  const left = { ...place, refused: isDone ? others : [...others, sequence] };
+  await save(left);
+  if (event && forwarded) {
+    yield { event, forwarded };
   }
 
-  return { after, refused };
+  return left;
 }
 
 /** Forwards an event once the receiver is running. */

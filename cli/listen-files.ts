@@ -28,7 +28,7 @@ export async function openListenFiles(
     secret: await keptSecret(path.join(folder, 'secret')),
     readPlace: async (url) => {
       const kept = await readKept(placeFile(url));
-      return kept && { after: kept.after, refused: kept.refused };
+      return kept && { after: kept.after, refused: kept.refused, from: kept.from };
     },
     savePlace: async (url, place) => {
       const file = placeFile(url);
@@ -74,14 +74,17 @@ type Kept = Place & { readonly url: string };
 /** @throws CommandError for a damaged file: another place would lose or repeat events. */
 async function readKept(file: string): Promise<Kept | null> {
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as Kept;
+    const kept = JSON.parse(await readFile(file, 'utf8')) as Kept | null;
+    if (Array.isArray(kept?.refused)) {
+      return kept;
+    }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
       return null;
     }
-
-    throw new CommandError(
-      `${file} cannot be read. Delete it, and give --since 1h to begin earlier.`,
-    );
   }
+
+  throw new CommandError(
+    `${file} cannot be read. Delete it, and give --since 1h to begin earlier.`,
+  );
 }

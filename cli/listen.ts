@@ -10,7 +10,7 @@ import { readTime } from './read-time.ts';
 export const listen = command({
   brief: 'Forwards events to a receiver on your machine, as webhooks',
   description:
-    'Forwards the events of the workspace to a receiver on your machine, as webhooks: with the same headers, signed with a secret that stays the same. It remembers its place, so that nothing is lost while it or the receiver is not running.\n\nAn event that is not answered with 2xx is forwarded again every ten seconds and at the next start; other events do not wait for it.',
+    'Forwards the events of the workspace to a receiver on your machine, as webhooks: with the same headers, signed with a secret that stays the same. It remembers its place, so that nothing is lost while it or the receiver is not running.\n\nAn event that is not answered with 2xx is forwarded again after ten seconds or more and at the next start; new events come between two such.',
   examples: [
     'listen --forward-to localhost:3000/hook',
     'listen --forward-to localhost:3000/hook --events post.published,post.failed --since 1h',
@@ -48,11 +48,9 @@ async function* forward(
   const signal = endOfProcess();
   const kept = await files.readPlace(url);
   const start = since
-    ? { after: 0, refused: kept?.refused ?? [] }
+    ? { after: 0, refused: kept?.refused ?? [], from: since.toISOString() }
     : (kept ?? (await newestPlace(client, signal)));
-  if (!since) {
-    await files.savePlace(url, start);
-  }
+  await files.savePlace(url, start);
 
   session.say(`Forwards the events of ${workspace.name ?? workspace.id} to ${url}.`);
   session.say(`They are signed with ${secret}, always the same. Ctrl-C ends it.`);
@@ -65,7 +63,7 @@ async function* forward(
     signal,
   };
   try {
-    for await (const { event, forwarded } of followEvents(start, since, listener)) {
+    for await (const { event, forwarded } of followEvents(start, listener)) {
       const { id, type, created_at, sequence } = event;
       const { status, error, duration_ms: ms } = forwarded;
       yield {

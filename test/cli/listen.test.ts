@@ -138,16 +138,23 @@ test('listen forwards each event once, signed, although the receiver, the servic
   }
 });
 
-test('listen --since forwards earlier events, of the chosen types only, as JSON', async (t) => {
+test('listen --since forwards earlier events, of the chosen types only, as JSON, and keeps its beginning while the receiver is away', async (t) => {
   const client = await api.newClient();
   for (const type of ['post.failed', 'channel.connected', 'post.failed'] as const) {
     await storeEvent(api.punctual, client.workspaceId, type);
   }
 
   const receiver = await startReceiver(t);
+  const gate = await tcpGate(t, { host: '127.0.0.1', port: receiver.port });
+  await gate.close();
   const { run, start } = await shellOf(t, client);
   const chosen = ['--since', '1h', '--events', 'channel.connected', '--json'];
-  const listening = start('listen', '--forward-to', receiver.url, ...chosen);
+  const to = ['listen', '--forward-to', `${gate.address}/`];
+  const first = start(...to, ...chosen);
+  await poll(first.written, (seen) => seen.includes('The receiver is not running'));
+  await first.stop('SIGKILL');
+  await gate.open();
+  const listening = start(...to, ...chosen.slice(2)); // From the place that the first start has saved.
   const lines = await poll(
     () =>
       listening
