@@ -7,7 +7,7 @@ export type ClientOptions = {
   readonly baseUrl: string;
   /** How often a failed call is repeated; 2 unless given. */
   readonly maxRetries?: number;
-  /** Time limit of each attempt, in milliseconds; 60,000 unless given, and half an hour for uploads. */
+  /** Time limit of each attempt, in milliseconds; 60,000 unless given, eleven minutes for imports and half an hour for uploads. */
   readonly timeoutMs?: number;
   /** Replaces the runtime's `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
@@ -100,7 +100,8 @@ async function sendOnce<Result>(
   },
 ): Promise<Result> {
   const { method, body } = call;
-  const timeout = AbortSignal.timeout(options.timeoutMs ?? client.timeoutMs ?? 60_000);
+  const usualMs = call.path === '/media/import' ? 660_000 : 60_000; // An import may take ten minutes.
+  const timeout = AbortSignal.timeout(options.timeoutMs ?? client.timeoutMs ?? usualMs);
   const signal = options.signal ? AbortSignal.any([options.signal, timeout]) : timeout;
   const url = addressOf(client, call);
   // `duplex` is required for a stream, and missing in the types of browsers.
