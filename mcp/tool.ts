@@ -54,7 +54,7 @@ export const cursor = { ...text, description: '`next_cursor` of the page before'
 export const idempotencyKey = {
   ...text,
   pattern: '^[!-~]{1,255}$', // As a header can carry it.
-  description: 'Your own, for this object. Send the same again if you repeat the call.',
+  description: 'Your own; the same if you repeat the call',
 };
 
 /** Without `urn:uuid:`, which the format takes too. */

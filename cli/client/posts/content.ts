@@ -22,7 +22,7 @@ export const contentFlags = {
   media: texts('A picture or video: its file, its id or a URL', 'FILE'),
   alt: texts('Alt text of a picture, in the order of --media'),
   options: text(
-    `Options of networks, such as '{"mastodon": {"visibility": "private"}}'; "punctual api GET /networks" lists them`,
+    `Options by account or network, as JSON; "punctual api GET /networks" lists them`,
     'JSON',
   ),
   tag: texts('A label of your own', 'TAG'),

@@ -244,6 +244,7 @@ const bodies: Readonly<Record<string, object>> = {
   'POST connect': { platform: 'mastodon', channel_id: some },
   'POST settle': { channel_id: some, url: null },
   'POST refresh': { post_id: some },
+  'POST import': { url: 'https://8.8.8.8/a.jpg' },
   'POST keys': { name: 'x', scopes: ['media'], channel_ids: [some] },
   'POST webhooks': { url: 'https://8.8.8.8/', events: ['post.failed'] },
 };
