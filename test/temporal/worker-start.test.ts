@@ -165,9 +165,10 @@ async function startCutOff(t: ExecutionContext, punctual: Punctual): Promise<Wor
   const waits = await Promise.race([
     worker.logged('waiting for Temporal').then(() => true),
     worker.logged('polling').then(() => false),
+    worker.logged('waiting for Temporal and the database').then(() => false),
   ]);
   await gate.open();
-  // If the worker was faster than this test, starts another one.
+  // If the worker was faster than this test, or had not connected yet, starts another one.
   return waits ? worker : startCutOff(t, punctual);
 }
 
