@@ -23,7 +23,7 @@ type McpDeps = Pick<ApiDeps, 'admission' | 'publicUrl' | 'log'>;
 export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback']>): Router {
   let opened: Promise<Handler> | undefined;
   let callApi: ReturnType<typeof inProcess> | undefined;
-  const inTurn = createTurns(1); // Not the turns of the API, of which the call of a tool takes one.
+  const inTurn = createTurns(1); // Separate from the API's turns, because the tool's call takes one of those.
   return new Router().post('/mcp', async (ctx) => {
     ctx.set('Cache-Control', 'no-store');
     // As a call that may wait, so that it does not take the slot of the call that its tool makes.
