@@ -3,15 +3,10 @@ import { plainTexts } from '../../domain/texts.ts';
 import { longestAltText } from '../../services/media/file-texts.ts';
 import { importMedia } from '../../services/media/import-media.ts';
 import type { ApiDeps } from '../deps.ts';
-import {
-  createdAnswer,
-  idempotencyHeader,
-  replayedHeader,
-  requestKey,
-} from '../http/idempotency.ts';
-import { location, route, type Route } from '../http/route.ts';
+import { createdAnswer, idempotencyHeader, requestKey } from '../http/idempotency.ts';
+import { route, type Route } from '../http/route.ts';
 import { presentMedia } from './present-media.ts';
-import { mediaAnswer, singleFile } from './schemas.ts';
+import { storedFile } from './schemas.ts';
 
 const importSchema = fields(
   {
@@ -44,21 +39,7 @@ export const importCall = (deps: ApiDeps): Route =>
         value: { url: 'https://example.com/harbour.jpg', alt_text: 'Fishing boats in a harbour.' },
       },
     },
-    answers: {
-      201: {
-        description: 'The file.',
-        schema: mediaAnswer,
-        headers: { Location: location },
-        examples: singleFile,
-      },
-      200: {
-        description:
-          'The file that this idempotency key stored within the last 24 hours, as it was then.',
-        schema: mediaAnswer,
-        headers: replayedHeader,
-        examples: singleFile,
-      },
-    },
+    answers: storedFile,
     errors: ['invalid_request', 'invalid_media_url', 'idempotency_key_reused', 'quota_exceeded'],
     handle: async ({ caller, body, header, clientSignal }) => {
       const { media, replayed } = await importMedia(deps, caller, {

@@ -8,13 +8,8 @@ import { deleteMedia, listMedia, loadMedia } from '../../services/media/library.
 import { uploadMedia, type ReadUpload } from '../../services/media/upload-media.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { Multipart } from '../http/read-multipart.ts';
-import {
-  createdAnswer,
-  idempotencyHeader,
-  idempotencyKey,
-  replayedHeader,
-} from '../http/idempotency.ts';
-import { location, route, type Route, type Request } from '../http/route.ts';
+import { createdAnswer, idempotencyHeader, idempotencyKey } from '../http/idempotency.ts';
+import { route, type Route, type Request } from '../http/route.ts';
 import {
   deletedFile,
   describedFile,
@@ -24,6 +19,7 @@ import {
   mediaListSchema,
   mediaQuery,
   singleFile,
+  storedFile,
   uploadSchema,
 } from './schemas.ts';
 import { importCall } from './import-route.ts';
@@ -76,21 +72,7 @@ const uploadCall = (deps: ApiDeps): Route =>
     body: uploadSchema,
     bodyKind: 'multipart',
     requestHeaders: idempotencyHeader,
-    answers: {
-      201: {
-        description: 'The file.',
-        schema: mediaAnswer,
-        headers: { Location: location },
-        examples: singleFile,
-      },
-      200: {
-        description:
-          'The file that this idempotency key stored within the last 24 hours, as it was then.',
-        schema: mediaAnswer,
-        headers: replayedHeader,
-        examples: singleFile,
-      },
-    },
+    answers: storedFile,
     errors: [
       'invalid_request',
       'invalid_media',

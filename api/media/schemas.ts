@@ -1,3 +1,5 @@
+import { replayedHeader } from '../http/idempotency.ts';
+import { location } from '../http/route.ts';
 import {
   count,
   dateTime,
@@ -130,3 +132,20 @@ export const describedFile: Examples = {
 export const deletedFile: Examples = {
   deleted: { summary: 'Deleted', value: { ok: true, id: picture.id } },
 };
+
+/** Answers of the calls that store one file. */
+export const storedFile = {
+  201: {
+    description: 'The file.',
+    schema: mediaAnswer,
+    headers: { Location: location },
+    examples: singleFile,
+  },
+  200: {
+    description:
+      'The file that this idempotency key stored within the last 24 hours, as it was then.',
+    schema: mediaAnswer,
+    headers: replayedHeader,
+    examples: singleFile,
+  },
+} as const;
