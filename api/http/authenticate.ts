@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { Pool } from 'pg';
 import { isUsableKey } from '../../db/audit.ts';
 import { mayPrepare } from '../../db/pool.ts';
@@ -40,8 +41,8 @@ const findOperatorKey = `update operator_keys set last_used_at = now()
   where hash = $1 and ${isUsableKey} returning id`;
 
 /**
- * Returns a function that finds the caller by an `Authorization` header. The scheme is case-insensitive. Every call
- * queries the database, so that a revoked or changed key has its effect immediately.
+ * Returns a function that finds the caller by an `Authorization` header. The scheme is case-insensitive. Each call waits
+ * for a statement sent after it came, so that a revoked or changed key has its effect immediately.
  *
  * @param quotas Defaults for a workspace without quotas of its own.
  * @param assertOpen Throws while the database is not ready.
@@ -54,6 +55,7 @@ export function authenticator(
   assertOpen: () => void,
 ): (header: string) => Promise<Authenticated | null> {
   const recordUse = lastUseRecorder(pool);
+  const find = keyFinder(pool);
   return async (header) => {
     const key = /^bearer +(?<key>\S+) *$/iv.exec(header)?.groups?.['key'];
     if (key === undefined) {
@@ -71,12 +73,7 @@ export function authenticator(
       return operator ? { keyId: operator.id, caller: null } : null;
     }
 
-    const { rows } = await pool.query<Row>({
-      name: 'authenticate',
-      text: findKey('k.hash = $1'),
-      values: [hash],
-    });
-    const [row] = rows;
+    const row = await find(hash);
     if (!row) {
       return null;
     }
@@ -86,6 +83,23 @@ export function authenticator(
     }
 
     return { keyId: row.id, caller: callerOf(row, quotas) };
+  };
+}
+
+/** Returns a function that finds a key. Calls that arrive together share one statement. */
+function keyFinder(pool: Pool): (hash: string) => Promise<Row | undefined> {
+  const gathering = new Map<string, Promise<Row | undefined>>();
+  const send = async (hash: string): Promise<Row | undefined> => {
+    await setImmediate();
+    gathering.delete(hash);
+    const text = findKey('k.hash = $1');
+    const { rows } = await pool.query<Row>({ name: 'authenticate', text, values: [hash] });
+    return rows[0];
+  };
+  return (hash) => {
+    const lookup = gathering.get(hash) ?? send(hash);
+    gathering.set(hash, lookup);
+    return lookup;
   };
 }
 
