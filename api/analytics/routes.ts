@@ -13,7 +13,6 @@ import { assertOneChannel } from '../../services/keys/channel-restriction.ts';
 import { assertKnownFilter, assertReachesStored } from '../../services/posts/read-posts.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
-import * as examples from './examples.ts';
 import {
   analyticsQuery,
   analyticsSchema,
@@ -41,7 +40,6 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
       200: {
         description: 'The posts of these days, and the totals of all of them.',
         schema: analyticsSchema,
-        examples: examples.posts,
         alsoAs: 'text/csv',
       },
     },
@@ -88,12 +86,10 @@ const refreshCall = (deps: ApiDeps): Route =>
     description:
       'Metrics are refreshed automatically. This call refreshes those of one post early, within the limits of its networks. The answer does not wait for them: `metrics_updated_at` says when they were read. Networks that charge for reads are read at most as often as the operator has set.',
     body: record({ post_id: knownId }),
-    bodyExamples: examples.refreshOne,
     answers: {
       202: {
         description: 'The refresh state of each of its published channels.',
         schema: refreshSchema,
-        examples: examples.refreshed,
       },
     },
     errors: ['invalid_request', 'not_found'],
@@ -126,7 +122,6 @@ const historyCall = ({ orm, now }: ApiDeps): Route =>
       200: {
         description: 'Per channel, the last metrics that its network reported on each day.',
         schema: historySchema,
-        examples: examples.history,
       },
     },
     errors: ['not_found'],
@@ -151,7 +146,6 @@ const byChannelCall = ({ orm, now }: ApiDeps): Route =>
       200: {
         description: 'Totals per channel, by the time at which it published.',
         schema: byChannelSchema,
-        examples: examples.byChannel,
       },
     },
     errors: [],
@@ -178,7 +172,6 @@ const bestTimesCall = ({ orm, now }: ApiDeps): Route =>
       200: {
         description: 'The weekdays and hours at which posts went out.',
         schema: bestTimesSchema,
-        examples: examples.bestTimes,
       },
     },
     errors: ['not_found'],

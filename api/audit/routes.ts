@@ -13,7 +13,7 @@ import { listAudit, maxAuditPage } from '../../services/audit/read-audit.ts';
 import { cursorQuery } from '../../services/cursor.ts';
 import { assertUnrestricted } from '../../services/keys/channel-restriction.ts';
 import type { ApiDeps } from '../deps.ts';
-import { route, type Examples, type Route } from '../http/route.ts';
+import { route, type Route } from '../http/route.ts';
 
 export const actorSchema = record({
   type: {
@@ -47,25 +47,6 @@ const auditListSchema = record({
   next_cursor: { ...nullable(text), description: 'Null at the end of the list.' },
 });
 
-const examples: Examples = {
-  page: {
-    summary: 'A post that was created and then cancelled',
-    value: {
-      entries: (['post.cancelled', 'post.created'] as const).map((action, index) => ({
-        id: `0192f0b${index}-9c1d-7e3f-8a5b-6c7d8e9f0a1b`,
-        at: `2027-03-01T09:0${5 - index}:00.000Z`,
-        actor: { type: 'key', id: '0192f09f-4c7e-7d92-8f3b-5a9e2d6c8b71', last_four: 'x9Qb' },
-        action,
-        object_type: 'post',
-        object_id: '0192f0a5-2b4c-7d6e-9f80-1a2b3c4d5e6f',
-        request_id: 'a3f1c2d4-5b6e-4f70-8192-a3b4c5d6e7f8',
-        address: '203.0.113.7',
-      })),
-      next_cursor: null,
-    },
-  },
-};
-
 const auditQuery = {
   action: { description: 'Only this action.', schema: oneOf(auditActions) },
   object_id: { description: 'Only changes of this object.', schema: knownId },
@@ -93,7 +74,6 @@ export const auditRoutes = (deps: ApiDeps): Route[] => [
       200: {
         description: `A page of up to ${maxAuditPage} changes.`,
         schema: auditListSchema,
-        examples,
       },
     },
     errors: ['invalid_request', 'channel_not_allowed'],

@@ -15,7 +15,6 @@ import {
 import { reconnectChannel } from '../../services/channels/reconnect-channel.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
-import * as examples from './examples.ts';
 import {
   channelAnswer,
   channelSchema,
@@ -48,12 +47,6 @@ const listCall = (deps: ApiDeps): Route =>
       200: {
         description: 'All channels of the workspace, oldest first.',
         schema: record({ channels: listOf(channelSchema) }),
-        examples: {
-          two: {
-            summary: 'One is connected, one needs reconnecting',
-            value: { channels: [examples.mastodonChannel, examples.blueskyChannel] },
-          },
-        },
       },
     },
     errors: [],
@@ -64,8 +57,6 @@ const listCall = (deps: ApiDeps): Route =>
     },
   });
 
-const one = { mastodon: { summary: 'A channel', value: { channel: examples.mastodonChannel } } };
-
 const readCall = (deps: ApiDeps): Route =>
   route({
     method: 'get',
@@ -75,7 +66,7 @@ const readCall = (deps: ApiDeps): Route =>
     scope: 'channels',
     summary: 'A connected social account',
     description: '`state` and `error` say whether it can publish.',
-    answers: { 200: { description: 'The channel.', schema: channelAnswer, examples: one } },
+    answers: { 200: { description: 'The channel.', schema: channelAnswer } },
     errors: ['not_found'],
     handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
       const found = await findChannel(deps.orm.em.fork(), workspaceId, id);
@@ -99,7 +90,7 @@ const editCall = (deps: ApiDeps): Route =>
       none: { summary: 'No defaults', value: { options: null } },
     },
     answers: {
-      200: { description: 'The updated channel.', schema: channelAnswer, examples: one },
+      200: { description: 'The updated channel.', schema: channelAnswer },
     },
     errors: ['invalid_request', 'invalid_channel_options', 'invalid_media_ids', 'not_found'],
     handle: async ({ caller, params: { id = '' }, body }) => {
@@ -119,16 +110,7 @@ const disconnectCall = (deps: ApiDeps): Route =>
     description:
       'Its secrets are erased, and nothing more is sent to it, except the requests that are under way (`still_sending`). Posts keep the channel. Those that are to be sent (`scheduled_posts`) fail there at their time with `disconnected`, or become `unconfirmed` if they may already be live. Connecting the account again brings the channel back under the same id, with its default options, and posts whose time comes later go out.',
     answers: {
-      200: {
-        description: 'The account is disconnected.',
-        schema: disconnectedAnswer,
-        examples: {
-          disconnected: {
-            summary: 'Twelve posts wait for the channel',
-            value: { ...examples.disconnected, still_sending: 0 },
-          },
-        },
-      },
+      200: { description: 'The account is disconnected.', schema: disconnectedAnswer },
     },
     errors: ['not_found'],
     handle: async ({ caller, params: { id = '' } }) => {
@@ -153,7 +135,6 @@ const checkCall = (deps: ApiDeps): Route =>
       200: {
         description: 'The network’s answer, and the channel’s current state.',
         schema: checkAnswer,
-        examples: examples.checks,
       },
     },
     errors: ['not_found'],
@@ -189,13 +170,12 @@ const reconnectCall = (deps: ApiDeps): Route =>
     description:
       'Makes a link by which a person connects the account again (as `POST /channels/connect` with `channel_id` does). Names the posts that failed on the channel within the last 24 hours only because its access was lost. Once the account is connected again, `retry_posts` sends them again to this channel and to no other, the earliest first and 2 s apart, at most 100 in a call. A second call skips posts that are already being sent. `retry_posts` needs the scope `posts:publish` too.',
     body: reconnectBody,
-    bodyExamples: examples.reconnects,
+    bodyExamples: {
+      look: { summary: 'Which posts there are', value: {} },
+      retry: { summary: 'Send them again', value: { retry_posts: true } },
+    },
     answers: {
-      200: {
-        description: 'The channel, and its posts.',
-        schema: reconnectAnswer,
-        examples: examples.reconnections,
-      },
+      200: { description: 'The channel, and its posts.', schema: reconnectAnswer },
     },
     errors: ['invalid_request', 'plan_required', 'not_found', 'channel_not_connected'],
     handle: async ({ caller, params: { id = '' }, body: { retry_posts: retries = false } }) => {

@@ -17,9 +17,7 @@ import {
   connectBody,
   connectExamples,
   linkAnswer,
-  linkExamples,
   linkStatusAnswer,
-  linkStatusExamples,
   type ConnectBody,
 } from './schemas.ts';
 
@@ -39,16 +37,11 @@ const createCall = (deps: ApiDeps): Route =>
     bodyExamples: connectExamples,
     requestHeaders: idempotencyHeader,
     answers: {
-      201: {
-        description: 'The link. It is shown this once.',
-        schema: linkAnswer,
-        examples: linkExamples,
-      },
+      201: { description: 'The link. It is shown this once.', schema: linkAnswer },
       200: {
         description: 'The link that this idempotency key created before.',
         schema: linkAnswer,
         headers: replayedHeader,
-        examples: linkExamples,
       },
     },
     errors: [
@@ -99,11 +92,7 @@ const readCall = (deps: ApiDeps): Route =>
     description:
       'A link can be read for an hour after it has expired. The event `channel.connected` also reports a connection.',
     answers: {
-      200: {
-        description: 'The link, without its secret address.',
-        schema: linkStatusAnswer,
-        examples: linkStatusExamples,
-      },
+      200: { description: 'The link, without its secret address.', schema: linkStatusAnswer },
     },
     errors: ['not_found'],
     handle: async ({ caller, params: { link_id: id = '' } }) => ({

@@ -4,13 +4,7 @@ import { maxEventsPage, pullEvents, readEvent } from '../../services/events/read
 import { queryTime } from '../../domain/due-time.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
-import {
-  eventAnswer,
-  eventExamples,
-  eventsAnswer,
-  eventsExamples,
-  eventsQuery,
-} from './schemas.ts';
+import { eventAnswer, eventsAnswer, eventsQuery } from './schemas.ts';
 
 export const eventRoutes = (deps: ApiDeps): Route[] => [listCall(deps), readCall(deps)];
 
@@ -30,7 +24,6 @@ const listCall = (deps: ApiDeps): Route =>
       200: {
         description: 'A page of events; an empty one if none came during the wait.',
         schema: eventsAnswer,
-        examples: eventsExamples,
       },
     },
     errors: ['invalid_request'],
@@ -82,11 +75,7 @@ const readCall = (deps: ApiDeps): Route =>
     tag: 'Webhooks',
     summary: 'An event, with the body that was signed',
     answers: {
-      200: {
-        description: 'The event.',
-        schema: eventAnswer,
-        examples: eventExamples,
-      },
+      200: { description: 'The event.', schema: eventAnswer },
     },
     errors: ['not_found'],
     handle: async ({ caller: { workspaceId }, params: { id = '' } }) => ({

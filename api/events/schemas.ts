@@ -13,7 +13,6 @@ import {
 } from '../../domain/json-schema.ts';
 import { eventTypes } from '../../domain/statuses.ts';
 import { maxEventsPage, maxWaitS } from '../../services/events/read-events.ts';
-import { scheduledPost } from '../posts/examples.ts';
 
 const sequence = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
 
@@ -93,36 +92,3 @@ export const eventsQuery = {
     schema: { type: 'integer', minimum: 0, maximum: maxWaitS },
   },
 } as const;
-
-const event = {
-  id: '0192f0d8-4df2-7a05-9c1e-7b3f6d8a2e57',
-  type: 'post.scheduled',
-  created_at: '2027-02-20T14:05:11.482Z',
-  workspace_id: '0192f09f-3b6d-7c81-9e2a-4f8d1c5b7a60',
-  data: { post: scheduledPost },
-  sequence: 42,
-  post_id: scheduledPost.id,
-  channel_id: null,
-};
-
-export const eventsExamples = {
-  page: {
-    summary: 'One new event',
-    value: { events: [event], next_after: 42, has_more: false, missed: null },
-  },
-  none: {
-    summary: 'Nothing new, after a long absence',
-    value: { events: [], next_after: 42, has_more: false, missed: { from: 12, to: 42 } },
-  },
-};
-
-const { id, type, created_at, workspace_id, data } = event;
-
-export const eventExamples = {
-  one: {
-    summary: 'With its body as text',
-    value: {
-      event: { ...event, body: JSON.stringify({ id, type, created_at, workspace_id, data }) },
-    },
-  },
-};

@@ -50,7 +50,7 @@ export type QuerySpec = {
 
 /** Examples of the OpenAPI document, keyed in camelCase. A test validates every value against its schema. */
 export type Examples = Readonly<
-  Record<string, { readonly summary: string; readonly value: object }>
+  Record<string, { readonly summary?: string; readonly value: object }>
 >;
 
 export type AnswerSpec = {
@@ -59,7 +59,8 @@ export type AnswerSpec = {
   readonly schema: TSchema;
   /** Headers that this response always has, in addition to the common ones. */
   readonly headers?: Readonly<Record<string, HeaderSpec>>;
-  readonly examples: Examples;
+  /** Made from the schema unless given. */
+  readonly examples?: Examples;
   /** Another media type that the caller may request, which is streamed. */
   readonly alsoAs?: string;
 };
@@ -84,6 +85,7 @@ export type Route = {
   readonly query?: QuerySpecs;
   /** JSON Schema of the body; omitted when the route has none. */
   readonly body?: TSchema;
+  /** Made from the schema unless given. */
   readonly bodyExamples?: Examples;
   /** A call without a body is the same as one with an empty object. */
   readonly isBodyOptional?: true;

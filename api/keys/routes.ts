@@ -9,7 +9,7 @@ import {
   requestKey,
 } from '../http/idempotency.ts';
 import { route, type Route } from '../http/route.ts';
-import * as examples from './examples.ts';
+import { edits, newKeys } from './examples.ts';
 import {
   createdKeySchema,
   createKeySchema,
@@ -31,7 +31,6 @@ export const keyRoutes = (deps: ApiDeps): Route[] => [
         description:
           'The keys that are not revoked, oldest first. A key with `channel_ids` sees those for no other channels.',
         schema: record({ keys: listOf(keySchema) }),
-        examples: { all: examples.all },
       },
     },
     errors: [],
@@ -57,19 +56,17 @@ const createCall = (deps: ApiDeps): Route =>
       'Its scopes and channels must be among those of the calling key, and it must not expire later. A key makes at most 100 others in 24 hours.',
     requestHeaders: idempotencyHeader,
     body: createKeySchema,
-    bodyExamples: examples.newKeys,
+    bodyExamples: newKeys,
     answers: {
       201: {
         description: 'The key. Only this answer shows it.',
         schema: record({ key: createdKeySchema }),
-        examples: { created: examples.created },
       },
       200: {
         description:
           'The key that this idempotency key created within the last 24 hours, as it was then.',
         schema: record({ key: createdKeySchema }),
         headers: replayedHeader,
-        examples: { created: examples.created },
       },
     },
     errors: [
@@ -97,13 +94,9 @@ const editCall = (deps: ApiDeps): Route =>
     description:
       'Only the fields that are sent change, from the next call with the key on. Neither its old nor its new rights may exceed those of the calling key.',
     body: editKeySchema,
-    bodyExamples: examples.edits,
+    bodyExamples: edits,
     answers: {
-      200: {
-        description: 'The updated key.',
-        schema: record({ key: keySchema }),
-        examples: { edited: examples.edited },
-      },
+      200: { description: 'The updated key.', schema: record({ key: keySchema }) },
     },
     errors: ['invalid_request', 'invalid_channel_ids', 'rights_exceeded', 'not_found'],
     handle: async ({ caller, params: { id = '' }, body }) => ({
@@ -126,7 +119,6 @@ const revokeCall = (deps: ApiDeps): Route =>
       200: {
         description: 'The key is revoked.',
         schema: record({ ok: { type: 'boolean', const: true }, id: uuid }),
-        examples: { revoked: examples.revoked },
       },
     },
     errors: ['rights_exceeded', 'not_found'],

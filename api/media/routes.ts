@@ -11,14 +11,10 @@ import type { Multipart } from '../http/read-multipart.ts';
 import { createdAnswer, idempotencyHeader, idempotencyKey } from '../http/idempotency.ts';
 import { route, type Route, type Request } from '../http/route.ts';
 import {
-  deletedFile,
-  describedFile,
   editMediaSchema,
-  fileList,
   mediaAnswer,
   mediaListSchema,
   mediaQuery,
-  singleFile,
   storedFile,
   uploadSchema,
 } from './schemas.ts';
@@ -45,11 +41,7 @@ const listCall = (deps: ApiDeps): Route =>
     description: '`type` and `search` filter the list.',
     query: mediaQuery,
     answers: {
-      200: {
-        description: 'A page of files.',
-        schema: mediaListSchema,
-        examples: fileList,
-      },
+      200: { description: 'A page of files.', schema: mediaListSchema },
     },
     errors: ['invalid_request'],
     handle: async ({ caller: { workspaceId }, query }) => {
@@ -103,11 +95,7 @@ const readCall = (deps: ApiDeps): Route =>
     summary: 'A file of the media library',
     description: '`url` opens in a browser, without an API key.',
     answers: {
-      200: {
-        description: 'The file.',
-        schema: mediaAnswer,
-        examples: singleFile,
-      },
+      200: { description: 'The file.', schema: mediaAnswer },
     },
     errors: ['not_found'],
     handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
@@ -127,13 +115,14 @@ const editCall = (deps: ApiDeps): Route =>
     description:
       'Only the fields that are sent change. The link changes with the name; the old link keeps working. An alt text that a network of a waiting post would refuse is refused. A key with `channel_ids` cannot change a file of a post that waits on other channels.',
     body: editMediaSchema,
-    bodyExamples: describedFile,
-    answers: {
-      200: {
-        description: 'The updated file.',
-        schema: mediaAnswer,
-        examples: singleFile,
+    bodyExamples: {
+      altText: {
+        summary: 'An alt text',
+        value: { alt_text: 'Fishing boats in a harbour, at dusk.' },
       },
+    },
+    answers: {
+      200: { description: 'The updated file.', schema: mediaAnswer },
     },
     errors: ['invalid_request', 'invalid_content', 'quota_exceeded', 'not_found', 'media_in_use'],
     handle: async ({ caller, params: { id = '' }, body }) => {
@@ -159,7 +148,6 @@ const deleteCall = (deps: ApiDeps): Route =>
       200: {
         description: 'The file is deleted.',
         schema: record({ ok: { type: 'boolean', const: true }, id: uuid }),
-        examples: deletedFile,
       },
     },
     errors: ['not_found', 'media_in_use'],

@@ -8,7 +8,7 @@ import { maxFileBytes } from '../../services/media/store-files.ts';
 import { chooseChannels } from '../../services/posts/choose-channels.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
-import { networkExamples, networksAnswer, networksQuery, type NetworkView } from './schemas.ts';
+import { networksAnswer, networksQuery, type NetworkView } from './schemas.ts';
 
 export const networkRoutes = (deps: ApiDeps): Route[] => [
   route({
@@ -22,11 +22,7 @@ export const networkRoutes = (deps: ApiDeps): Route[] => [
       'Limits of texts and files, and the options of each network, as `POST /posts/validate` applies them. If servers of a network differ, these are the usual limits; with `channel_id`, those of the account’s server.',
     query: networksQuery,
     answers: {
-      200: {
-        description: 'All networks, or the channel’s network.',
-        schema: networksAnswer,
-        examples: networkExamples,
-      },
+      200: { description: 'All networks, or the channel’s network.', schema: networksAnswer },
     },
     errors: ['invalid_request', 'invalid_channel_ids'],
     handle: async ({ caller, query: { channel_id: id } }) => ({

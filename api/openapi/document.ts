@@ -1,8 +1,9 @@
 import { Router } from '@koa/router';
 import { uuid } from '../../domain/json-schema.ts';
 import { serveFile, staticFile } from '../docs/static-file.ts';
-import type { AnswerSpec, QuerySpec, Route } from '../http/route.ts';
+import type { AnswerSpec, Examples, QuerySpec, Route } from '../http/route.ts';
 import { headerComponents, headersOf } from './components.ts';
+import { exampleOf } from './example-of.ts';
 import { errorComponents, errorAnswer, failuresOf } from './failures.ts';
 import { info, securitySchemes, tags } from './info.ts';
 import { pascal, SchemaNames } from './name-schemas.ts';
@@ -225,7 +226,7 @@ const parametersIn = (
 function bodyOf(
   schemas: SchemaNames,
   name: string,
-  { body, bodyKind, bodyExamples = {}, isBodyOptional }: Route,
+  { body, bodyKind, bodyExamples, isBodyOptional }: Route,
 ): object {
   if (body === undefined) {
     return {};
@@ -233,10 +234,20 @@ function bodyOf(
 
   const content =
     bodyKind === 'multipart'
-      ? { 'multipart/form-data': { schema: schemas.refer(body, name), examples: bodyExamples } }
-      : schemas.jsonContent(body, name, bodyExamples);
+      ? {
+          'multipart/form-data': {
+            schema: schemas.refer(body, name),
+            examples: bodyExamples ?? {},
+          },
+        }
+      : schemas.jsonContent(body, name, bodyExamples ?? examplesOf(body));
   return { requestBody: { required: isBodyOptional !== true, content } };
 }
+
+/** Of a body for which the route has no examples. */
+const examplesOf = (schema: object): Examples => ({
+  example: { value: exampleOf(schema) as object },
+});
 
 const goodAnswer = (
   schemas: SchemaNames,
@@ -246,7 +257,7 @@ const goodAnswer = (
   description,
   headers: headersOf(headers),
   content: {
-    ...schemas.jsonContent(schema, name, examples),
+    ...schemas.jsonContent(schema, name, examples ?? examplesOf(schema)),
     ...(alsoAs === undefined ? {} : { [alsoAs]: { schema: { type: 'string' } } }),
   },
 });

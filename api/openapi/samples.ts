@@ -1,3 +1,4 @@
+import { exampleOf } from './example-of.ts';
 import type { Route } from '../http/route.ts';
 
 /** A sample of a call, as readers of the document expect it in `x-codeSamples`. */
@@ -12,7 +13,9 @@ type Call = {
 
 /** The call by curl, the TypeScript SDK and the client that `docs/guides/python.md` makes. */
 export function samplesOf(route: Route, schema: string | undefined): Sample[] {
-  const example = Object.values(route.bodyExamples ?? {})[0]?.value ?? {};
+  const example =
+    Object.values(route.bodyExamples ?? {})[0]?.value ??
+    (route.body ? (exampleOf(route.body) as object) : {});
   const call = { route, schema, body: route.body === undefined ? undefined : example };
   return [
     { lang: 'Shell', label: 'curl', source: curl(call) },

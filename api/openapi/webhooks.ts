@@ -1,7 +1,7 @@
 import { dateTime, record, text, uuid } from '../../domain/json-schema.ts';
 import { postSchema, type PostView } from '../../domain/post-view.ts';
 import { eventTypes, type EventType } from '../../domain/statuses.ts';
-import { blueskyChannel, disconnected, mastodonChannel } from '../channels/examples.ts';
+import { blueskyChannel, mastodonChannel } from '../channels/examples.ts';
 import { disconnectedFields } from '../channels/schemas.ts';
 import {
   draftPost,
@@ -12,6 +12,7 @@ import {
 } from '../posts/examples.ts';
 import { postAnswer } from '../posts/schemas.ts';
 import { unpublishedPost } from '../posts/unpublish-route.ts';
+import { exampleOf, ids } from './example-of.ts';
 import type { SchemaNames } from './name-schemas.ts';
 
 /** The outgoing requests to webhook endpoints (docs/guides/webhooks.md), as a `webhooks` map. */
@@ -28,11 +29,11 @@ function requestOf(schemas: SchemaNames, type: EventType): object {
     data: { ...schema, description: 'What happened.' },
   });
   const value = {
-    id: exampleId,
+    id: ids.event,
     type,
     created_at: '2027-03-01T09:00:01.204Z',
-    workspace_id: '0192f09f-3b6d-7c81-9e2a-4f8d1c5b7a60',
-    data: example,
+    workspace_id: ids.workspace,
+    data: example ?? exampleOf(schema),
   };
   const name = `${operationId.replace('receive', '')}Event`;
   return {
@@ -67,8 +68,6 @@ const testAnswers = {
   default: { description: 'The test has failed. It is not retried.' },
 };
 
-const exampleId = '0192f0d8-4df2-7a05-9c1e-7b3f6d8a2e57';
-
 const headersOf = (type: EventType): object[] => [
   header('User-Agent', 'The sender.', { type: 'string', const: 'Service-Webhooks/1.0' }),
   header('Service-Event-Id', `The event's id. ${unsigned}`, eventId),
@@ -95,7 +94,7 @@ const headersOf = (type: EventType): object[] => [
 ];
 
 const unsigned = 'Not signed; the signed body has it too.';
-const eventId = { ...uuid, examples: [exampleId] };
+const eventId = { ...uuid, examples: [ids.event] };
 const timestamp = { type: 'string', pattern: '^\\d+$', examples: ['1803891601'] };
 const signature = {
   type: 'string',
@@ -123,7 +122,8 @@ type EventSpec = {
   readonly more: string;
   /** JSON Schema of the event's `data`. */
   readonly schema: object;
-  readonly example: object;
+  /** Of `data`, where it shows more than one that is made from the schema. */
+  readonly example?: object;
 };
 
 const unconfirmedToo =
@@ -200,7 +200,6 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
     when: 'A person connected an account, also one that was connected before',
     more: 'The account may have been connected before.',
     schema: record({ channel: record({ id: uuid, platform: text, handle: text }) }),
-    example: { channel: disconnected.channel },
   },
   'channel.at_risk': {
     operationId: 'receiveChannelAtRisk',
@@ -209,14 +208,6 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
     schema: record({
       channel: record({ id: uuid, platform: text, handle: text, expires_at: dateTime }),
     }),
-    example: {
-      channel: {
-        id: mastodonChannel.id,
-        platform: mastodonChannel.platform,
-        handle: mastodonChannel.handle,
-        expires_at: '2027-03-08T09:00:00.000Z',
-      },
-    },
   },
   'channel.needs_reconnect': {
     operationId: 'receiveChannelNeedsReconnect',
@@ -230,21 +221,13 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
         error: { ...text, description: 'Why the access was lost.' },
       }),
     }),
-    example: {
-      channel: {
-        id: mastodonChannel.id,
-        platform: mastodonChannel.platform,
-        handle: mastodonChannel.handle,
-        error: 'The access token was revoked.',
-      },
-    },
+    example: { channel: { ...mastodonChannel, error: 'The access token was revoked.' } },
   },
   'channel.disconnected': {
     operationId: 'receiveChannelDisconnected',
     when: 'An account was disconnected',
     more: 'Its scheduled posts and drafts lost the channel.',
     schema: record(disconnectedFields),
-    example: disconnected,
   },
   'webhook.test': {
     operationId: 'receiveWebhookTest',
@@ -253,8 +236,5 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
     schema: record({
       webhook: record({ id: uuid, url: { ...text, description: 'Where it was sent.' } }),
     }),
-    example: {
-      webhook: { id: '0192f0b3-6c2d-7f18-a4b7-9e0d3a5c8f21', url: 'https://example.com/punctual' },
-    },
   },
 };

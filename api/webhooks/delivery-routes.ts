@@ -9,7 +9,6 @@ import {
 import { testEndpoint } from '../../services/webhooks/test-endpoint.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
-import * as examples from './examples.ts';
 import { deliveriesQuery, deliverySchema, testedDeliverySchema } from './schemas.ts';
 
 const manyReplays = `A workspace replays at most ${maxReplayed} deliveries a minute; beyond that the answer is 429 \`rate_limited\`.`;
@@ -35,7 +34,6 @@ const testCall = (deps: ApiDeps): Route =>
       200: {
         description: 'The result of the delivery, also when the receiver failed.',
         schema: record({ delivery: testedDeliverySchema }),
-        examples: { tested: examples.tested },
       },
     },
     errors: ['not_found'],
@@ -64,7 +62,6 @@ const listCall = (deps: ApiDeps): Route =>
           deliveries: listOf(deliverySchema),
           next_cursor: nullable(text),
         }),
-        examples: { page: examples.page },
       },
     },
     errors: ['invalid_request', 'not_found'],
@@ -90,7 +87,6 @@ const replayCall = (deps: ApiDeps): Route =>
       202: {
         description: 'The delivery, which is pending again.',
         schema: record({ delivery: deliverySchema }),
-        examples: { replayed: examples.replayed },
       },
     },
     errors: ['not_found', 'delivery_not_final', 'webhook_disabled'],
@@ -128,7 +124,6 @@ const replayFailedCall = (deps: ApiDeps): Route =>
             description: 'How many deliveries are sent again.',
           },
         }),
-        examples: { replaying: examples.replaying },
       },
     },
     errors: ['invalid_request', 'not_found', 'webhook_disabled'],

@@ -15,7 +15,6 @@ import {
   requestKey,
 } from '../http/idempotency.ts';
 import { location, route, type Route } from '../http/route.ts';
-import * as examples from './examples.ts';
 import {
   createdEndpointSchema,
   createEndpointSchema,
@@ -55,7 +54,6 @@ const listCall = (deps: ApiDeps): Route =>
       200: {
         description: 'The endpoints, oldest first, each with its newest delivery.',
         schema: record({ webhooks: listOf(endpointSchema) }),
-        examples: { all: examples.all },
       },
     },
     errors: [],
@@ -75,21 +73,27 @@ const createCall = (deps: ApiDeps): Route =>
     summary: 'Register a webhook endpoint',
     description: 'The answer has the signing secret, which is shown only once.',
     body: createEndpointSchema,
-    bodyExamples: examples.newEndpoints,
+    bodyExamples: {
+      outcomes: {
+        summary: 'All outcomes of posts',
+        value: {
+          url: 'https://example.com/punctual',
+          events: ['post.published', 'post.partial', 'post.failed'],
+        },
+      },
+    },
     requestHeaders: idempotencyHeader,
     answers: {
       201: {
         description: 'The endpoint, with its signing secret. The secret is not shown again.',
         schema: record({ webhook: createdEndpointSchema, warning: sameUrl }),
         headers: { Location: location },
-        examples: { created: examples.created },
       },
       200: {
         description:
           'The endpoint that this idempotency key created within the last 24 hours, as it was then, with its secret.',
         schema: record({ webhook: createdEndpointSchema, warning: sameUrl }),
         headers: replayedHeader,
-        examples: { created: examples.created },
       },
     },
     errors: [
@@ -125,7 +129,6 @@ const readCall = (deps: ApiDeps): Route =>
           webhook: endpointSchema,
           deliveries: listOf(deliverySchema),
         }),
-        examples: { withDeliveries: examples.withDeliveries },
       },
     },
     errors: ['not_found'],
@@ -148,12 +151,15 @@ const editCall = (deps: ApiDeps): Route =>
     description:
       'Only the fields that are sent change. A pending delivery goes to the new URL from its next attempt on; `events` applies to new events. `"enabled": true` enables a disabled endpoint, for another five days; replay the events that it missed with `POST /webhooks/{id}/replay`.',
     body: editEndpointSchema,
-    bodyExamples: examples.edits,
+    bodyExamples: {
+      url: { summary: 'Another URL', value: { url: 'https://example.com/hooks/punctual' } },
+      description: { summary: 'Without a description', value: { description: null } },
+      enabled: { summary: 'Enabled again', value: { enabled: true } },
+    },
     answers: {
       200: {
         description: 'The updated endpoint.',
         schema: record({ webhook: endpointSchema, warning: sameUrl }),
-        examples: { edited: examples.edited },
       },
     },
     errors: ['invalid_request', 'invalid_webhook_url', 'invalid_events', 'not_found'],
@@ -177,7 +183,6 @@ const deleteCall = (deps: ApiDeps): Route =>
       200: {
         description: 'The endpoint is deleted, and its pending deliveries have ended.',
         schema: record({ ok: { type: 'boolean', const: true }, id: uuid }),
-        examples: { deleted: examples.deleted },
       },
     },
     errors: ['not_found'],
@@ -205,7 +210,6 @@ const rotateCall = (deps: ApiDeps): Route =>
       200: {
         description: 'The endpoint, with its new signing secret. The secret is not shown again.',
         schema: record({ webhook: createdEndpointSchema }),
-        examples: { rotated: examples.rotated },
       },
     },
     errors: ['not_found'],

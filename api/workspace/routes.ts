@@ -3,7 +3,6 @@ import { count, nullable, record, text, uuid } from '../../domain/json-schema.ts
 import { limitsOf, readUsage, readWorkspace } from '../../services/workspaces/read-workspace.ts';
 import type { ApiDeps } from '../deps.ts';
 import { route, type Route } from '../http/route.ts';
-import { key } from '../keys/examples.ts';
 import { keySchema } from '../keys/schemas.ts';
 
 export const limitDescriptions = {
@@ -35,18 +34,6 @@ const usageSchema = record(
   each((name) => ({ ...usedLimitSchema, description: limitDescriptions[name] })),
 );
 
-const exampleLimits = {
-  requests: 120,
-  writes: 60,
-  scheduled: 10_000,
-  drafts: 10_000,
-  text_bytes: 1_000_000_000,
-  files: 10_000,
-  media_bytes: 10_000_000_000,
-  channels: 100,
-  webhooks: 10,
-};
-
 export const workspaceRoutes = (deps: ApiDeps): Route[] => [
   route({
     method: 'get',
@@ -70,18 +57,6 @@ export const workspaceRoutes = (deps: ApiDeps): Route[] => [
           limits: { ...limitsSchema, description: '`GET /usage` shows how much of them is used.' },
           key: keySchema,
         }),
-        examples: {
-          workspace: {
-            summary: 'A workspace with two channels',
-            value: {
-              workspace: { id: '0192f09f-3b6d-7c81-9e2a-4f8d1c5b7a60', name: 'Ana' },
-              channels: 2,
-              plan: 'standard',
-              limits: exampleLimits,
-              key,
-            },
-          },
-        },
       },
     },
     errors: [],
@@ -110,17 +85,6 @@ const usageCall = (deps: ApiDeps): Route =>
       200: {
         description: 'Each limited thing, with its use and its limit.',
         schema: record({ usage: usageSchema }),
-        examples: {
-          usage: {
-            summary: 'A workspace that has just begun',
-            value: {
-              usage: each((name) => ({
-                used: name === 'requests' ? 1 : 0,
-                limit: exampleLimits[name],
-              })),
-            },
-          },
-        },
       },
     },
     errors: [],

@@ -1,5 +1,4 @@
 import { record } from '../../domain/json-schema.ts';
-import { quotaNames } from '../../domain/quotas.ts';
 import { createOnce } from '../../services/idempotency.ts';
 import { readExpiry, readName, type CreatedKey } from '../../services/keys/write-keys.ts';
 import { cursorQuery } from '../../services/cursor.ts';
@@ -16,7 +15,7 @@ import {
   storeWorkspaceKey,
 } from '../../services/workspaces/write-workspaces.ts';
 import type { ApiDeps } from '../deps.ts';
-import { created, workspaceKeys } from '../keys/examples.ts';
+import { workspaceKeys } from '../keys/examples.ts';
 import { createdKeySchema, workspaceKeySchema } from '../keys/schemas.ts';
 import {
   createdAnswer,
@@ -24,34 +23,13 @@ import {
   replayedHeader,
   requestKey,
 } from '../http/idempotency.ts';
-import { location, route, type Examples, type Route } from '../http/route.ts';
+import { location, route, type Route } from '../http/route.ts';
 import {
   createWorkspaceSchema,
   editWorkspaceSchema,
   workspaceAnswer,
   workspaceListSchema,
 } from './schemas.ts';
-
-const id = '0192f09f-3b6d-7c81-9e2a-4f8d1c5b7a60';
-const example = {
-  id,
-  name: 'Ana & Co',
-  plan: 'standard',
-  quotas: Object.fromEntries(quotaNames.map((name) => [name, 10_000])),
-  brand: {
-    name: 'Album',
-    logo_url: 'https://album.example/logo.png',
-    color: '#1f5fbf',
-    terms_url: null,
-    privacy_url: null,
-  },
-  channels: 2,
-  created_at: '2027-03-01T09:00:00.000Z',
-  deleted_at: null,
-};
-const one: Examples = { workspace: { summary: 'A workspace', value: { workspace: example } } };
-const deletedAt = '2027-03-02T09:00:00.000Z';
-const deleted = { workspace: { ...example, channels: 0, deleted_at: deletedAt } };
 
 /** The calls for operators. They read no posts, accounts or files. */
 export const operatorRoutes = (deps: ApiDeps): Route[] => [
@@ -93,9 +71,6 @@ const listCall = (deps: ApiDeps): Route =>
       200: {
         description: `A page of up to ${maxWorkspacePage} workspaces, with those that are being deleted.`,
         schema: workspaceListSchema,
-        examples: {
-          page: { summary: 'One', value: { workspaces: [example], next_cursor: null } },
-        },
       },
     },
     errors: [],
@@ -123,14 +98,12 @@ const createCall = (deps: ApiDeps): Route =>
         description: 'The new workspace.',
         schema: workspaceAnswer,
         headers: { Location: location },
-        examples: one,
       },
       200: {
         description:
           'The workspace that this idempotency key created within the last 24 hours, as it was then.',
         schema: workspaceAnswer,
         headers: replayedHeader,
-        examples: one,
       },
     },
     errors: ['invalid_request', 'idempotency_key_reused'],
@@ -160,7 +133,7 @@ const readCall = (deps: ApiDeps): Route =>
     description: 'Its posts, accounts and files are not readable with an operator key.',
     isForOperators: true,
     scope: null,
-    answers: { 200: { description: 'The workspace.', schema: workspaceAnswer, examples: one } },
+    answers: { 200: { description: 'The workspace.', schema: workspaceAnswer } },
     errors: ['not_found'],
     handle: async ({ params }) => ({ status: 200, body: await show(deps, params['id'] ?? '') }),
   });
@@ -189,7 +162,7 @@ const editCall = (deps: ApiDeps): Route =>
       ended: { summary: 'Without a plan', value: { plan: null } },
     },
     answers: {
-      200: { description: 'The updated workspace.', schema: workspaceAnswer, examples: one },
+      200: { description: 'The updated workspace.', schema: workspaceAnswer },
     },
     errors: ['invalid_request', 'not_found'],
     handle: async ({ caller, params, body }) => {
@@ -215,7 +188,6 @@ const deleteCall = (deps: ApiDeps): Route =>
         description:
           'The workspace is being deleted. `GET /workspaces/{id}` is 404 when all is gone.',
         schema: workspaceAnswer,
-        examples: { deleted: { summary: 'A deleted workspace', value: deleted } },
       },
     },
     errors: ['not_found'],
@@ -244,14 +216,12 @@ const createKeyCall = (deps: ApiDeps): Route =>
       201: {
         description: 'The key. It is shown this once.',
         schema: record({ key: createdKeySchema }),
-        examples: { created },
       },
       200: {
         description:
           'The key that this idempotency key created within the last 24 hours, as it was then.',
         schema: record({ key: createdKeySchema }),
         headers: replayedHeader,
-        examples: { created },
       },
     },
     errors: ['not_found', 'idempotency_key_reused'],
