@@ -36,7 +36,7 @@ const waysOut: Readonly<Record<QuotaName, string>> = {
 };
 
 /** Says what to do next. */
-export const noPlan =
+const noPlan =
   'This workspace has no active plan, so posts cannot be created, changed or retried; scheduled posts still go out. Ask the operator of this service to set a plan.';
 
 /** A workspace without a plan cannot create, change or retry posts. @throws AppError `plan_required` */
