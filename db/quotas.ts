@@ -74,18 +74,21 @@ export const quotaIfRoom = (
   { workspaceId, quotas }: QuotaHolder,
   { scheduled, text_bytes: text }: PostUse,
 ): RawBuilder<unknown> => {
+  const most = scheduled > 0 ? quotas.scheduled : quotas.drafts;
+  const hasRoomFor = (others: number) => sql`used + ${others} < ${most}::bigint`;
   // Of the row and not of a constant: otherwise a plan for a large workspace reads the posts of all.
   const [open, drafts] = [openPostsOf(sql.ref('w.id')), draftsOf(sql.ref('w.id'))];
-  const hasRoomFor = (others: number) =>
-    scheduled > 0
-      ? sql`${open} + greatest(0, ${drafts} - ${quotas.drafts}::bigint) + ${others} < ${quotas.scheduled}::bigint`
-      : sql`${drafts} + ${others} < ${quotas.drafts}::bigint`;
+  const used =
+    scheduled > 0 ? sql`${open} + greatest(0, ${drafts} - ${quotas.drafts}::bigint)` : drafts;
+  // Counts before it locks the workspace, so that concurrent posts do not wait for each other's count.
   return sql`
+    with counted as materialized (
+      select ${used} as used, w.xmin as seen from workspaces w where w.id = ${workspaceId}::uuid)
     update workspaces w set text_used = w.text_used + ${text}::bigint
+    from counted
     where w.id = ${workspaceId}::uuid
       and (${text}::bigint = 0 or w.text_used + ${text}::bigint <= ${quotas.text_bytes}::bigint)
-      and (${hasRoomFor(mostAtOnce)}
-        or w.xmin = (select seen.xmin from workspaces seen where seen.id = ${workspaceId}::uuid) and ${hasRoomFor(0)})
+      and (${hasRoomFor(mostAtOnce)} or w.xmin = seen and ${hasRoomFor(0)})
     returning w.id as workspace_id`;
 };
 
