@@ -30,19 +30,19 @@ import { workspaceRoutes } from './workspace/routes.ts';
 import { operatorRoutes } from './workspaces/routes.ts';
 
 export const allRoutes = (deps: ApiDeps): Route[] => [
-  ...workspaceRoutes(deps),
-  ...keyRoutes(deps),
-  ...auditRoutes(deps),
-  ...channelRoutes(deps),
-  ...connectRoutes(deps),
-  ...networkRoutes(deps),
+  ...workspaceRoutes,
+  ...keyRoutes,
+  ...auditRoutes,
+  ...channelRoutes,
+  ...connectRoutes,
+  ...networkRoutes,
   ...postRoutes(deps),
-  ...mediaRoutes(deps),
-  ...analyticsRoutes(deps),
-  ...endpointRoutes(deps),
-  ...deliveryRoutes(deps),
-  ...eventRoutes(deps),
-  ...operatorRoutes(deps),
+  ...mediaRoutes,
+  ...analyticsRoutes,
+  ...endpointRoutes,
+  ...deliveryRoutes,
+  ...eventRoutes,
+  ...operatorRoutes,
 ];
 
 export function createApp(deps: ApiDeps): Koa {

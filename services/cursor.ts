@@ -11,6 +11,16 @@ export const cursorQuery = {
   schema: text,
 } as const;
 
+/** The query parameters of a list. @param items What it lists. @param most The default and maximum of a page. */
+export const pageQuery = (items: string, most: number) =>
+  ({
+    limit: {
+      description: `The maximum number of ${items}.`,
+      schema: { type: 'integer', minimum: 1, maximum: most, default: most },
+    },
+    cursor: cursorQuery,
+  }) as const;
+
 /** @param list Names the list that the cursor belongs to, if its rows or their order can be chosen. */
 const encodeCursor = ({ createdAt, id }: Cursor, list = ''): string => {
   const parts = [createdAt.toISOString(), id, ...(list === '' ? [] : [list])];

@@ -11,8 +11,7 @@ import { refreshPost } from '../../services/analytics/refresh-metrics.ts';
 import { daysOf, rangeOf } from '../../services/analytics/selection.ts';
 import { assertOneChannel } from '../../services/keys/channel-restriction.ts';
 import { assertKnownFilter, assertReachesStored } from '../../services/posts/read-posts.ts';
-import type { ApiDeps } from '../deps.ts';
-import { route, type Route } from '../http/route.ts';
+import { ok, route, type Route } from '../http/route.ts';
 import {
   analyticsQuery,
   analyticsSchema,
@@ -25,7 +24,19 @@ import {
   refreshSchema,
 } from './schemas.ts';
 
-export const analyticsRoutes = (deps: ApiDeps): Route[] => [
+const csvHeaders = (name: string) => ({
+  'Content-Type': 'text/csv; charset=utf-8; header=present',
+  'Content-Disposition': `attachment; filename="analytics-${name}.csv"`,
+});
+
+function daysNamed(...asked: Parameters<typeof daysOf>): string {
+  const { from, to } = daysOf(...asked);
+  return `${from}-${to}`;
+}
+
+const nothingPublished = 'Nothing of this post is published, so it has no metrics.';
+
+export const analyticsRoutes: Route[] = [
   route({
     method: 'get',
     path: '/analytics',
@@ -44,7 +55,7 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
       },
     },
     errors: ['not_found'],
-    handle: async ({ caller, query, assertStillAllowed }) => {
+    handle: async ({ caller, query, assertStillAllowed }, deps) => {
       const { post_id: postId, channel_id: channelId } = query;
       const { workspaceId } = caller;
       assertOneChannel(caller, channelId);
@@ -59,23 +70,6 @@ export const analyticsRoutes = (deps: ApiDeps): Route[] => [
       return { status: 200, body: { ...days, totals, posts, has_more: hasMore } };
     },
   }),
-  refreshCall(deps),
-  byChannelCall(deps),
-  bestTimesCall(deps),
-  historyCall(deps),
-];
-
-const csvHeaders = (name: string) => ({
-  'Content-Type': 'text/csv; charset=utf-8; header=present',
-  'Content-Disposition': `attachment; filename="analytics-${name}.csv"`,
-});
-
-function daysNamed(...asked: Parameters<typeof daysOf>): string {
-  const { from, to } = daysOf(...asked);
-  return `${from}-${to}`;
-}
-
-const refreshCall = (deps: ApiDeps): Route =>
   route({
     method: 'post',
     path: '/analytics/refresh',
@@ -92,8 +86,8 @@ const refreshCall = (deps: ApiDeps): Route =>
         schema: refreshSchema,
       },
     },
-    errors: ['invalid_request', 'not_found'],
-    handle: async ({ caller, body }) => {
+    errors: ['not_found'],
+    handle: async ({ caller, body }, deps) => {
       const { workspaceId } = caller;
       await assertReachesStored(deps.orm.em.fork(), caller, body.post_id, 'read');
       const { channels, toRefresh } = await refreshPost(deps, workspaceId, body.post_id);
@@ -104,35 +98,7 @@ const refreshCall = (deps: ApiDeps): Route =>
       const warning = channels.length > 0 ? null : nothingPublished;
       return { status: 202, body: { post_id: body.post_id, channels, warning } };
     },
-  });
-
-const nothingPublished = 'Nothing of this post is published, so it has no metrics.';
-
-const historyCall = ({ orm, now }: ApiDeps): Route =>
-  route({
-    method: 'get',
-    path: '/analytics/{post_id}/history',
-    operationId: 'getPostHistory',
-    tag: 'Analytics',
-    scope: 'analytics',
-    summary: 'The metrics of a post, day by day',
-    description: 'Days are kept for two years, unless the operator chose otherwise.',
-    query: historyQuery,
-    answers: {
-      200: {
-        description: 'Per channel, the last metrics that its network reported on each day.',
-        schema: historySchema,
-      },
-    },
-    errors: ['not_found'],
-    handle: async ({ caller, params: { post_id: id = '' }, query }) => {
-      const days = daysOf(query, now());
-      const channels = await loadHistory(orm.em.fork(), caller.workspaceId, id, days);
-      return { status: 200, body: { post_id: id, ...days, channels } };
-    },
-  });
-
-const byChannelCall = ({ orm, now }: ApiDeps): Route =>
+  }),
   route({
     method: 'get',
     path: '/analytics/channels',
@@ -142,23 +108,15 @@ const byChannelCall = ({ orm, now }: ApiDeps): Route =>
     summary: 'The metrics of each channel’s posts',
     description: 'Totals of the posts that were published in these days, by channel.',
     query: { ...daysQuery, timezone: analyticsQuery.timezone },
-    answers: {
-      200: {
-        description: 'Totals per channel, by the time at which it published.',
-        schema: byChannelSchema,
-      },
-    },
-    errors: [],
-    handle: async ({ caller, query }) => {
+    answers: ok('Totals per channel, by the time at which it published.', byChannelSchema),
+    handle: async ({ caller, query }, { orm, now }) => {
       const days = daysOf(query, now());
       const range = rangeOf(days, query.timezone);
       const all = await loadByChannel(orm.em.fork(), caller.workspaceId, range);
       const channels = all.filter(({ channel_id: id }) => reaches(caller, id));
       return { status: 200, body: { ...days, channels } };
     },
-  });
-
-const bestTimesCall = ({ orm, now }: ApiDeps): Route =>
+  }),
   route({
     method: 'get',
     path: '/analytics/best-times',
@@ -168,14 +126,9 @@ const bestTimesCall = ({ orm, now }: ApiDeps): Route =>
     summary: 'Engagement by weekday and hour of publishing',
     description: 'Each figure comes with the number of posts that it is based on.',
     query: bestTimesQuery,
-    answers: {
-      200: {
-        description: 'The weekdays and hours at which posts went out.',
-        schema: bestTimesSchema,
-      },
-    },
+    answers: ok('The weekdays and hours at which posts went out.', bestTimesSchema),
     errors: ['not_found'],
-    handle: async ({ caller, query }) => {
+    handle: async ({ caller, query }, { orm, now }) => {
       const { timezone = 'UTC', channel_id: channelId, platform } = query;
       const days = daysOf({ from: query.from, to: query.to }, now());
       assertOneChannel(caller, channelId);
@@ -189,4 +142,24 @@ const bestTimesCall = ({ orm, now }: ApiDeps): Route =>
       const times = await loadBestTimes(orm.em.fork(), filter, timezone);
       return { status: 200, body: { ...days, timezone, ...times } };
     },
-  });
+  }),
+  route({
+    method: 'get',
+    path: '/analytics/{post_id}/history',
+    operationId: 'getPostHistory',
+    tag: 'Analytics',
+    scope: 'analytics',
+    summary: 'The metrics of a post, day by day',
+    description: 'Days are kept for two years, unless the operator chose otherwise.',
+    query: historyQuery,
+    answers: ok(
+      'Per channel, the last metrics that its network reported on each day.',
+      historySchema,
+    ),
+    handle: async ({ caller, params: { post_id: id = '' }, query }, { orm, now }) => {
+      const days = daysOf(query, now());
+      const channels = await loadHistory(orm.em.fork(), caller.workspaceId, id, days);
+      return { status: 200, body: { post_id: id, ...days, channels } };
+    },
+  }),
+];

@@ -10,10 +10,9 @@ import {
   uuid,
 } from '../../domain/json-schema.ts';
 import { listAudit, maxAuditPage } from '../../services/audit/read-audit.ts';
-import { cursorQuery } from '../../services/cursor.ts';
+import { pageQuery } from '../../services/cursor.ts';
 import { assertUnrestricted } from '../../services/keys/channel-restriction.ts';
-import type { ApiDeps } from '../deps.ts';
-import { route, type Route } from '../http/route.ts';
+import { ok, route, type Route } from '../http/route.ts';
 
 export const actorSchema = record({
   type: {
@@ -52,14 +51,10 @@ const auditQuery = {
   object_id: { description: 'Only changes of this object.', schema: knownId },
   from: { description: 'Only changes at or after this time, in RFC 3339.', schema: text },
   to: { description: 'Only changes before this time, in RFC 3339.', schema: text },
-  limit: {
-    description: 'The maximum number of entries.',
-    schema: { type: 'integer', minimum: 1, maximum: maxAuditPage, default: maxAuditPage },
-  },
-  cursor: cursorQuery,
+  ...pageQuery('entries', maxAuditPage),
 } as const;
 
-export const auditRoutes = (deps: ApiDeps): Route[] => [
+export const auditRoutes: Route[] = [
   route({
     method: 'get',
     path: '/audit',
@@ -70,14 +65,9 @@ export const auditRoutes = (deps: ApiDeps): Route[] => [
     description:
       'Each change is recorded together with the change itself, and kept for 400 days. Entries have no texts and no secrets. What workers do, such as publishing, is in the events. A key with `channel_ids` is refused, since the log covers all channels.',
     query: auditQuery,
-    answers: {
-      200: {
-        description: `A page of up to ${maxAuditPage} changes.`,
-        schema: auditListSchema,
-      },
-    },
-    errors: ['invalid_request', 'channel_not_allowed'],
-    handle: async ({ caller, query }) => {
+    answers: ok(`A page of up to ${maxAuditPage} changes.`, auditListSchema),
+    errors: ['channel_not_allowed'],
+    handle: async ({ caller, query }, deps) => {
       assertUnrestricted(caller);
       const body = await listAudit(deps.orm.em.fork(), caller.workspaceId, query);
       return { status: 200, body };

@@ -14,7 +14,7 @@ import {
 } from '../../services/channels/read-channels.ts';
 import { reconnectChannel } from '../../services/channels/reconnect-channel.ts';
 import type { ApiDeps } from '../deps.ts';
-import { route, type Route } from '../http/route.ts';
+import { ok, route, type Route } from '../http/route.ts';
 import {
   channelAnswer,
   channelSchema,
@@ -24,174 +24,6 @@ import {
   reconnectAnswer,
   reconnectBody,
 } from './schemas.ts';
-
-export const channelRoutes = (deps: ApiDeps): Route[] => [
-  listCall(deps),
-  readCall(deps),
-  editCall(deps),
-  disconnectCall(deps),
-  checkCall(deps),
-  reconnectCall(deps),
-];
-
-const listCall = (deps: ApiDeps): Route =>
-  route({
-    method: 'get',
-    path: '/channels',
-    operationId: 'listChannels',
-    tag: 'Channels',
-    scope: 'channels',
-    summary: 'The connected social accounts',
-    description: 'Connected accounts, also those that need reconnecting.',
-    answers: {
-      200: {
-        description: 'All channels of the workspace, oldest first.',
-        schema: record({ channels: listOf(channelSchema) }),
-      },
-    },
-    errors: [],
-    handle: async ({ caller }) => {
-      const all = await listChannels(deps, caller.workspaceId);
-      const found = all.filter(({ channel }) => reaches(caller, channel.id));
-      return { status: 200, body: { channels: found.map((one) => present(deps, one)) } };
-    },
-  });
-
-const readCall = (deps: ApiDeps): Route =>
-  route({
-    method: 'get',
-    path: '/channels/{id}',
-    operationId: 'getChannel',
-    tag: 'Channels',
-    scope: 'channels',
-    summary: 'A connected social account',
-    description: '`state` and `error` say whether it can publish.',
-    answers: { 200: { description: 'The channel.', schema: channelAnswer } },
-    errors: ['not_found'],
-    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
-      const found = await findChannel(deps.orm.em.fork(), workspaceId, id);
-      return { status: 200, body: { channel: present(deps, found) } };
-    },
-  });
-
-const editCall = (deps: ApiDeps): Route =>
-  route({
-    method: 'patch',
-    path: '/channels/{id}',
-    operationId: 'editChannel',
-    tag: 'Channels',
-    scope: 'channels',
-    summary: 'Set the default options of a channel’s posts',
-    description:
-      'Each option of a post overrides the default of the same name. A post keeps the defaults from the time at which it was created or last edited.',
-    body: editChannelSchema,
-    bodyExamples: {
-      options: { summary: 'Unlisted posts', value: { options: { visibility: 'unlisted' } } },
-      none: { summary: 'No defaults', value: { options: null } },
-    },
-    answers: {
-      200: { description: 'The updated channel.', schema: channelAnswer },
-    },
-    errors: ['invalid_request', 'invalid_channel_options', 'invalid_media_ids', 'not_found'],
-    handle: async ({ caller, params: { id = '' }, body }) => {
-      const edited = await editChannel(deps, caller, id, plainTexts(body));
-      return { status: 200, body: { channel: present(deps, edited) } };
-    },
-  });
-
-const disconnectCall = (deps: ApiDeps): Route =>
-  route({
-    method: 'delete',
-    path: '/channels/{id}',
-    operationId: 'disconnectChannel',
-    tag: 'Channels',
-    scope: 'channels',
-    summary: 'Disconnect a social account',
-    description:
-      'Its secrets are erased, and nothing more is sent to it, except the requests that are under way (`still_sending`). Posts keep the channel. Those that are to be sent (`scheduled_posts`) fail there at their time with `disconnected`, or become `unconfirmed` if they may already be live. Connecting the account again brings the channel back under the same id, with its default options, and posts whose time comes later go out.',
-    answers: {
-      200: { description: 'The account is disconnected.', schema: disconnectedAnswer },
-    },
-    errors: ['not_found'],
-    handle: async ({ caller, params: { id = '' } }) => {
-      const change = { ...caller, channelId: id };
-      const { disconnected, toSync } = await disconnectChannel(deps, change);
-      toSync.forEach(deps.syncDelivery);
-      return { status: 200, body: disconnected };
-    },
-  });
-
-const checkCall = (deps: ApiDeps): Route =>
-  route({
-    method: 'post',
-    path: '/channels/{id}/check',
-    operationId: 'checkChannel',
-    tag: 'Channels',
-    scope: 'channels',
-    summary: 'Check a channel’s access with its network',
-    description:
-      'One cheap call to the network, which creates nothing; X charges for it as for a read. A channel is checked at most once in five minutes. Within that time the call returns the last answer, and `checked_at` says when it was given. A channel that has lost its access becomes `needs_reconnect`, with its event. A `needs_reconnect` channel that works becomes `connected` again.',
-    answers: {
-      200: {
-        description: 'The network’s answer, and the channel’s current state.',
-        schema: checkAnswer,
-      },
-    },
-    errors: ['not_found'],
-    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
-      const checks = { ...accountDeps(deps), checks: deps.networks.checks };
-      const checked = await throttledCheck(checks, { workspaceId, channelId: id });
-      if (!checked) {
-        throw new AppError('not_found', `There is no channel "${id}".`);
-      }
-
-      const found = await findChannel(deps.orm.em.fork(), workspaceId, id);
-      const reason = checked.access === 'connected' ? null : checked.reason;
-      return {
-        status: 200,
-        body: {
-          channel: present(deps, found),
-          access: checked.access,
-          reason,
-          checked_at: checked.at,
-        },
-      };
-    },
-  });
-
-const reconnectCall = (deps: ApiDeps): Route =>
-  route({
-    method: 'post',
-    path: '/channels/{id}/reconnect',
-    operationId: 'reconnectChannel',
-    tag: 'Channels',
-    scope: 'channels',
-    summary: 'Connect a channel again, and retry the posts that failed because its access was lost',
-    description:
-      'Makes a link by which a person connects the account again (as `POST /channels/connect` with `channel_id` does). Names the posts that failed on the channel within the last 24 hours only because its access was lost. Once the account is connected again, `retry_posts` sends them again to this channel and to no other, the earliest first and 2 s apart, at most 100 in a call. A second call skips posts that are already being sent. `retry_posts` needs the scope `posts:publish` too.',
-    body: reconnectBody,
-    bodyExamples: {
-      look: { summary: 'Which posts there are', value: {} },
-      retry: { summary: 'Send them again', value: { retry_posts: true } },
-    },
-    answers: {
-      200: { description: 'The channel, and its posts.', schema: reconnectAnswer },
-    },
-    errors: ['invalid_request', 'plan_required', 'not_found', 'channel_not_connected'],
-    handle: async ({ caller, params: { id = '' }, body: { retry_posts: retries = false } }) => {
-      const request = { channelId: id, retries };
-      const { found, link, lost, toSync } = await reconnectChannel(deps, caller, request);
-      toSync.forEach(deps.syncPost);
-      const failed = { count: lost.count, post_ids: [...lost.postIds] };
-      const channel = present(deps, found);
-      const retrying = toSync.map(({ postId }) => postId);
-      const [url, linkId] = [link?.link ?? null, link?.id ?? null];
-      return {
-        status: 200,
-        body: { channel, link: url, link_id: linkId, failed_posts: failed, retrying },
-      };
-    },
-  });
 
 /** The API's view of a channel. */
 const present = (
@@ -215,3 +47,139 @@ const present = (
     created_at: createdAt.toISOString(),
   };
 };
+
+export const channelRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/channels',
+    operationId: 'listChannels',
+    tag: 'Channels',
+    scope: 'channels',
+    summary: 'The connected social accounts',
+    description: 'Connected accounts, also those that need reconnecting.',
+    answers: ok(
+      'All channels of the workspace, oldest first.',
+      record({ channels: listOf(channelSchema) }),
+    ),
+    handle: async ({ caller }, deps) => {
+      const all = await listChannels(deps, caller.workspaceId);
+      const found = all.filter(({ channel }) => reaches(caller, channel.id));
+      return { status: 200, body: { channels: found.map((one) => present(deps, one)) } };
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/channels/{id}',
+    operationId: 'getChannel',
+    tag: 'Channels',
+    scope: 'channels',
+    summary: 'A connected social account',
+    description: '`state` and `error` say whether it can publish.',
+    answers: ok('The channel.', channelAnswer),
+    handle: async ({ caller: { workspaceId }, params: { id = '' } }, deps) => {
+      const found = await findChannel(deps.orm.em.fork(), workspaceId, id);
+      return { status: 200, body: { channel: present(deps, found) } };
+    },
+  }),
+  route({
+    method: 'patch',
+    path: '/channels/{id}',
+    operationId: 'editChannel',
+    tag: 'Channels',
+    scope: 'channels',
+    summary: 'Set the default options of a channel’s posts',
+    description:
+      'Each option of a post overrides the default of the same name. A post keeps the defaults from the time at which it was created or last edited.',
+    body: editChannelSchema,
+    bodyExamples: {
+      options: { summary: 'Unlisted posts', value: { options: { visibility: 'unlisted' } } },
+      none: { summary: 'No defaults', value: { options: null } },
+    },
+    answers: ok('The updated channel.', channelAnswer),
+    errors: ['invalid_channel_options', 'invalid_media_ids'],
+    handle: async ({ caller, params: { id = '' }, body }, deps) => {
+      const edited = await editChannel(deps, caller, id, plainTexts(body));
+      return { status: 200, body: { channel: present(deps, edited) } };
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/channels/{id}',
+    operationId: 'disconnectChannel',
+    tag: 'Channels',
+    scope: 'channels',
+    summary: 'Disconnect a social account',
+    description:
+      'Its secrets are erased, and nothing more is sent to it, except the requests that are under way (`still_sending`). Posts keep the channel. Those that are to be sent (`scheduled_posts`) fail there at their time with `disconnected`, or become `unconfirmed` if they may already be live. Connecting the account again brings the channel back under the same id, with its default options, and posts whose time comes later go out.',
+    answers: ok('The account is disconnected.', disconnectedAnswer),
+    handle: async ({ caller, params: { id = '' } }, deps) => {
+      const change = { ...caller, channelId: id };
+      const { disconnected, toSync } = await disconnectChannel(deps, change);
+      toSync.forEach(deps.syncDelivery);
+      return { status: 200, body: disconnected };
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/channels/{id}/check',
+    operationId: 'checkChannel',
+    tag: 'Channels',
+    scope: 'channels',
+    summary: 'Check a channel’s access with its network',
+    description:
+      'One cheap call to the network, which creates nothing; X charges for it as for a read. A channel is checked at most once in five minutes. Within that time the call returns the last answer, and `checked_at` says when it was given. A channel that has lost its access becomes `needs_reconnect`, with its event. A `needs_reconnect` channel that works becomes `connected` again.',
+    answers: ok('The network’s answer, and the channel’s current state.', checkAnswer),
+    handle: async ({ caller: { workspaceId }, params: { id = '' } }, deps) => {
+      const checks = { ...accountDeps(deps), checks: deps.networks.checks };
+      const checked = await throttledCheck(checks, { workspaceId, channelId: id });
+      if (!checked) {
+        throw new AppError('not_found', `There is no channel "${id}".`);
+      }
+
+      const found = await findChannel(deps.orm.em.fork(), workspaceId, id);
+      const reason = checked.access === 'connected' ? null : checked.reason;
+      return {
+        status: 200,
+        body: {
+          channel: present(deps, found),
+          access: checked.access,
+          reason,
+          checked_at: checked.at,
+        },
+      };
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/channels/{id}/reconnect',
+    operationId: 'reconnectChannel',
+    tag: 'Channels',
+    scope: 'channels',
+    summary: 'Connect a channel again, and retry the posts that failed because its access was lost',
+    description:
+      'Makes a link by which a person connects the account again (as `POST /channels/connect` with `channel_id` does). Names the posts that failed on the channel within the last 24 hours only because its access was lost. Once the account is connected again, `retry_posts` sends them again to this channel and to no other, the earliest first and 2 s apart, at most 100 in a call. A second call skips posts that are already being sent. `retry_posts` needs the scope `posts:publish` too.',
+    body: reconnectBody,
+    bodyExamples: {
+      look: { summary: 'Which posts there are', value: {} },
+      retry: { summary: 'Send them again', value: { retry_posts: true } },
+    },
+    answers: ok('The channel, and its posts.', reconnectAnswer),
+    errors: ['plan_required', 'channel_not_connected'],
+    handle: async (
+      { caller, params: { id = '' }, body: { retry_posts: retries = false } },
+      deps,
+    ) => {
+      const request = { channelId: id, retries };
+      const { found, link, lost, toSync } = await reconnectChannel(deps, caller, request);
+      toSync.forEach(deps.syncPost);
+      const failed = { count: lost.count, post_ids: [...lost.postIds] };
+      const channel = present(deps, found);
+      const retrying = toSync.map(({ postId }) => postId);
+      const [url, linkId] = [link?.link ?? null, link?.id ?? null];
+      return {
+        status: 200,
+        body: { channel, link: url, link_id: linkId, failed_posts: failed, retrying },
+      };
+    },
+  }),
+];

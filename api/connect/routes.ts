@@ -6,13 +6,8 @@ import { accountDeps, redirectUri } from '../../services/channels/oauth-context.
 import { readLink } from '../../services/channels/read-link.ts';
 import type { Caller } from '../../services/context.ts';
 import type { ApiDeps } from '../deps.ts';
-import {
-  createdAnswer,
-  idempotencyHeader,
-  replayedHeader,
-  requestKey,
-} from '../http/idempotency.ts';
-import { route, type Route } from '../http/route.ts';
+import { answersOnce, createdAnswer, idempotencyHeader, requestKey } from '../http/idempotency.ts';
+import { ok, route, type Route } from '../http/route.ts';
 import {
   connectBody,
   connectExamples,
@@ -20,54 +15,6 @@ import {
   linkStatusAnswer,
   type ConnectBody,
 } from './schemas.ts';
-
-export const connectRoutes = (deps: ApiDeps): Route[] => [createCall(deps), readCall(deps)];
-
-const createCall = (deps: ApiDeps): Route =>
-  route({
-    method: 'post',
-    path: '/channels/connect',
-    operationId: 'connectChannel',
-    tag: 'Channels',
-    scope: 'channels',
-    summary: 'Create a link with which a person connects an account',
-    description:
-      'Open the link in a browser: its page names the account and the workspace, and leads to the network. It is valid for 15 minutes and connects one account, once. An account that is already connected keeps its channel and gets new access. An API key has at most 100 open links; another one replaces its oldest.',
-    body: connectBody,
-    bodyExamples: connectExamples,
-    requestHeaders: idempotencyHeader,
-    answers: {
-      201: { description: 'The link. It is shown this once.', schema: linkAnswer },
-      200: {
-        description: 'The link that this idempotency key created before.',
-        schema: linkAnswer,
-        headers: replayedHeader,
-      },
-    },
-    errors: [
-      'invalid_request',
-      'invalid_channel_ids',
-      'idempotency_key_reused',
-      'network_not_configured',
-      'quota_exceeded',
-      'channel_not_allowed',
-    ],
-    handle: async ({ caller, body, header }) => {
-      assertMayConnect(caller, body.channel_id);
-      const key = requestKey(header, 'connectChannel', { by: caller.keyId, ...body });
-      const linkDeps = { ...accountDeps(deps), returnUrls: deps.returnUrls };
-      const request = {
-        platform: body.platform,
-        values: valuesOf(body),
-        returnUrl: body.return_url,
-        atSandbox: body.sandbox,
-        channelId: body.channel_id,
-        mostChannels: caller.quotas.channels,
-      };
-      const { replayed, ...made } = await createConnectLink(linkDeps, caller, request, key);
-      return createdAnswer({ ...made, platform: body.platform }, replayed);
-    },
-  });
 
 /** @throws AppError `channel_not_allowed` */
 function assertMayConnect(caller: Caller, channelId: string | undefined): void {
@@ -80,26 +27,6 @@ function assertMayConnect(caller: Caller, channelId: string | undefined): void {
 
   assertReaches(caller, channelId === undefined ? [] : [channelId], () => '/channel_id');
 }
-
-const readCall = (deps: ApiDeps): Route =>
-  route({
-    method: 'get',
-    path: '/channels/connect/{link_id}',
-    operationId: 'getConnectLink',
-    scope: 'channels',
-    tag: 'Channels',
-    summary: 'The outcome of a link that connects an account',
-    description:
-      'A link can be read for an hour after it has expired. The event `channel.connected` also reports a connection.',
-    answers: {
-      200: { description: 'The link, without its secret address.', schema: linkStatusAnswer },
-    },
-    errors: ['not_found'],
-    handle: async ({ caller, params: { link_id: id = '' } }) => ({
-      status: 200,
-      body: await readLink(deps, caller, id),
-    }),
-  });
 
 const valuesOf = ({ url, handle }: ConnectBody): Record<string, string> => ({
   ...(url === undefined ? {} : { url }),
@@ -137,3 +64,60 @@ export function clientMetadataRouter(
 
   return router;
 }
+
+export const connectRoutes: Route[] = [
+  route({
+    method: 'post',
+    path: '/channels/connect',
+    operationId: 'connectChannel',
+    tag: 'Channels',
+    scope: 'channels',
+    summary: 'Create a link with which a person connects an account',
+    description:
+      'Open the link in a browser: its page names the account and the workspace, and leads to the network. It is valid for 15 minutes and connects one account, once. An account that is already connected keeps its channel and gets new access. An API key has at most 100 open links; another one replaces its oldest.',
+    body: connectBody,
+    bodyExamples: connectExamples,
+    requestHeaders: idempotencyHeader,
+    answers: answersOnce(
+      linkAnswer,
+      'The link. It is shown this once.',
+      'The link that this idempotency key created before.',
+    ),
+    errors: [
+      'invalid_channel_ids',
+      'network_not_configured',
+      'quota_exceeded',
+      'channel_not_allowed',
+    ],
+    handle: async ({ caller, body, header }, deps) => {
+      assertMayConnect(caller, body.channel_id);
+      const key = requestKey(header, 'connectChannel', { by: caller.keyId, ...body });
+      const linkDeps = { ...accountDeps(deps), returnUrls: deps.returnUrls };
+      const request = {
+        platform: body.platform,
+        values: valuesOf(body),
+        returnUrl: body.return_url,
+        atSandbox: body.sandbox,
+        channelId: body.channel_id,
+        mostChannels: caller.quotas.channels,
+      };
+      const { replayed, ...made } = await createConnectLink(linkDeps, caller, request, key);
+      return createdAnswer({ ...made, platform: body.platform }, replayed);
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/channels/connect/{link_id}',
+    operationId: 'getConnectLink',
+    scope: 'channels',
+    tag: 'Channels',
+    summary: 'The outcome of a link that connects an account',
+    description:
+      'A link can be read for an hour after it has expired. The event `channel.connected` also reports a connection.',
+    answers: ok('The link, without its secret address.', linkStatusAnswer),
+    handle: async ({ caller, params: { link_id: id = '' } }, deps) => ({
+      status: 200,
+      body: await readLink(deps, caller, id),
+    }),
+  }),
+];

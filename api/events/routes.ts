@@ -2,13 +2,25 @@ import { AppError } from '../../domain/errors.ts';
 import { eventTypes, type EventType } from '../../domain/statuses.ts';
 import { maxEventsPage, pullEvents, readEvent } from '../../services/events/read-events.ts';
 import { queryTime } from '../../domain/due-time.ts';
-import type { ApiDeps } from '../deps.ts';
-import { route, type Route } from '../http/route.ts';
+import { ok, route, type Route } from '../http/route.ts';
 import { eventAnswer, eventsAnswer, eventsQuery } from './schemas.ts';
 
-export const eventRoutes = (deps: ApiDeps): Route[] => [listCall(deps), readCall(deps)];
+/** @throws AppError `invalid_request` that names the unknown types. */
+function readTypes(given: string): EventType[] {
+  const known = (name: string): name is EventType =>
+    (eventTypes as readonly string[]).includes(name);
+  const names = given.split(',').map((name) => name.trim());
+  const unknown = names.filter((name) => !known(name));
+  if (unknown.length > 0) {
+    const message = `has unknown types: ${unknown.join(', ')}. Known types: ${eventTypes.join(', ')}`;
+    const details = [{ path: '?types', message }];
+    throw new AppError('invalid_request', `?types ${message}.`, { details });
+  }
 
-const listCall = (deps: ApiDeps): Route =>
+  return names.filter(known);
+}
+
+export const eventRoutes: Route[] = [
   route({
     method: 'get',
     path: '/events',
@@ -20,14 +32,8 @@ const listCall = (deps: ApiDeps): Route =>
       'All events of the workspace, whether an endpoint subscribes or not. The order is that of the commits and never changes; `created_at` may differ from it by moments. Pass the `next_after` of each answer as `after`: then no event is missed, however late its transaction commits. Events are kept for 30 days, unless the operator configured another time.',
     query: eventsQuery,
     mayWait: true,
-    answers: {
-      200: {
-        description: 'A page of events; an empty one if none came during the wait.',
-        schema: eventsAnswer,
-      },
-    },
-    errors: ['invalid_request'],
-    handle: async ({ caller, query, clientSignal, assertStillAllowed }) => {
+    answers: ok('A page of events; an empty one if none came during the wait.', eventsAnswer),
+    handle: async ({ caller, query, clientSignal, assertStillAllowed }, deps) => {
       const {
         after = 0,
         limit = maxEventsPage,
@@ -49,24 +55,7 @@ const listCall = (deps: ApiDeps): Route =>
       const waiting = { waitS: wait, client: clientSignal(), stop, assertStillAllowed };
       return { status: 200, body: await pullEvents(deps, caller.workspaceId, search, waiting) };
     },
-  });
-
-/** @throws AppError `invalid_request` that names the unknown types. */
-function readTypes(given: string): EventType[] {
-  const known = (name: string): name is EventType =>
-    (eventTypes as readonly string[]).includes(name);
-  const names = given.split(',').map((name) => name.trim());
-  const unknown = names.filter((name) => !known(name));
-  if (unknown.length > 0) {
-    const message = `has unknown types: ${unknown.join(', ')}. Known types: ${eventTypes.join(', ')}`;
-    const details = [{ path: '?types', message }];
-    throw new AppError('invalid_request', `?types ${message}.`, { details });
-  }
-
-  return names.filter(known);
-}
-
-const readCall = (deps: ApiDeps): Route =>
+  }),
   route({
     method: 'get',
     path: '/events/{id}',
@@ -74,12 +63,10 @@ const readCall = (deps: ApiDeps): Route =>
     scope: 'webhooks',
     tag: 'Webhooks',
     summary: 'An event, with the body that was signed',
-    answers: {
-      200: { description: 'The event.', schema: eventAnswer },
-    },
-    errors: ['not_found'],
-    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => ({
+    answers: ok('The event.', eventAnswer),
+    handle: async ({ caller: { workspaceId }, params: { id = '' } }, deps) => ({
       status: 200,
       body: { event: await readEvent(deps.orm.em.fork(), workspaceId, id) },
     }),
-  });
+  }),
+];

@@ -1,3 +1,4 @@
+import type { TSchema } from 'typebox';
 import { AppError } from '../../domain/errors.ts';
 import { isText } from '../../domain/texts.ts';
 import { headerText } from '../../runtime/bytes.ts';
@@ -63,6 +64,21 @@ export function idempotencyKey(header: Request['header'], fromBody?: string): st
 
   return key;
 }
+
+/**
+ * The answers of a call that creates an object once for each idempotency key.
+ *
+ * @param repeated Describes the answer to a repeated request. @param headers Of the first answer.
+ */
+export const answersOnce = <const S extends TSchema>(
+  schema: S,
+  created: string,
+  repeated: string,
+  headers: Readonly<Record<string, HeaderSpec>> = {},
+) => ({
+  201: { description: created, schema, headers },
+  200: { description: repeated, schema, headers: replayedHeader },
+});
 
 /** The answer of a call that created `body`, or that repeats an earlier one. @param location Its path. */
 export const createdAnswer = <Body extends object>(

@@ -8,19 +8,17 @@ import { assertReachesChannel } from '../../services/keys/channel-restriction.ts
 import { assertReachesStored } from '../../services/posts/read-posts.ts';
 import type { Caller } from '../../services/context.ts';
 import type { ServiceDeps } from '../../services/deps.ts';
-import type { Admission } from './admission.ts';
+import type { ApiDeps } from '../deps.ts';
 import { assertNoBody, readBody, refuseNoBody } from './read-body.ts';
 import { readMultipart } from './read-multipart.ts';
 import { queryReader } from './read-query.ts';
-import type { Answer, Route } from './route.ts';
+import type { Answer, Request, Route } from './route.ts';
 
 /** Path prefix of all routes. */
 const prefix = '/api/v1';
 
-type MountDeps = Pick<ServiceDeps, 'orm'> & { readonly admission: Admission };
-
 /** Builds a router that authenticates, validates the request and runs the use case. */
-export function mount(routes: readonly Route[], deps: MountDeps): Router {
+export function mount(routes: readonly Route[], deps: ApiDeps): Router {
   const router = new Router({ prefix, sensitive: true, strict: true });
   for (const route of routes) {
     const handler = handlerOf(route, deps);
@@ -30,7 +28,8 @@ export function mount(routes: readonly Route[], deps: MountDeps): Router {
   return router;
 }
 
-function handlerOf(route: Route, { admission, orm }: MountDeps) {
+function handlerOf(route: Route, deps: ApiDeps) {
+  const { admission, orm } = deps;
   const readQuery = queryReader(route.query, route.body);
   const body = bodyReader(route);
   const isOfPosts = route.method !== 'get' && route.path.startsWith('/posts');
@@ -59,7 +58,7 @@ function handlerOf(route: Route, { admission, orm }: MountDeps) {
       name in ctx.request.headers ? ctx.request.get(name) : undefined;
     const handle = async (): Promise<Answer> => {
       await assertReachable({ orm }, caller, route, params);
-      return route.handle({
+      const request: Request = {
         caller,
         params,
         query,
@@ -72,7 +71,8 @@ function handlerOf(route: Route, { admission, orm }: MountDeps) {
           assertMayCall(now, route);
           assertSameReach(caller, now);
         },
-      });
+      };
+      return route.handle(request, deps);
     };
     const isHeavy = isOfPosts || 'include' in query; // Whole posts have megabytes.
     const answer = await (isHeavy ? admission.inTurn(caller.workspaceId, handle) : handle());

@@ -2,8 +2,9 @@ import type { Readable } from 'node:stream';
 import type { TSchema } from 'typebox';
 import type { Scope } from '../../domain/api-keys.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
-import type { Value } from '../../domain/json-schema.ts';
+import { record, uuid, type Value } from '../../domain/json-schema.ts';
 import type { Caller, Operator } from '../../services/context.ts';
+import type { ApiDeps } from '../deps.ts';
 import type { Tag } from '../openapi/info.ts';
 import type { Multipart, MultipartOptions } from './read-multipart.ts';
 
@@ -65,6 +66,14 @@ export type AnswerSpec = {
   readonly alsoAs?: string;
 };
 
+/** The answers of a call that succeeds in one way. */
+export const ok = <const S extends TSchema>(description: string, schema: S) => ({
+  200: { description, schema },
+});
+
+/** The body of an answer to a call that deletes. */
+export const deletedAnswer = record({ ok: { type: 'boolean', const: true }, id: uuid });
+
 /** The query parameters of a route, by name. */
 type QuerySpecs = Readonly<Record<string, QuerySpec>>;
 /** The successful responses of a route, by status. */
@@ -99,9 +108,9 @@ export type Route = {
   readonly bodyKind?: 'multipart';
   readonly requestHeaders?: Readonly<Record<string, HeaderSpec>>;
   readonly answers: AnswerSpecs;
-  /** Error codes of this route, in addition to the common ones. */
-  readonly errors: readonly ErrorCode[];
-  readonly handle: (request: Request) => Promise<Answer>;
+  /** Error codes of this route, in addition to the common ones (`failuresOf`). */
+  readonly errors?: readonly ErrorCode[];
+  readonly handle: (request: Request, deps: ApiDeps) => Promise<Answer>;
 };
 
 type BodyKind = Route['bodyKind'];
@@ -150,6 +159,6 @@ export const route = <
     readonly bodyKind?: K;
     readonly isForOperators?: O;
     readonly answers: A;
-    readonly handle: (request: RequestOf<Q, B, K, O>) => Promise<R>;
+    readonly handle: (request: RequestOf<Q, B, K, O>, deps: ApiDeps) => Promise<R>;
   },
 ): Route => call as unknown as Route;

@@ -1,161 +1,29 @@
 import { AppError, pointerToken, wrongValue } from '../../domain/errors.ts';
 import { plainTexts } from '../../domain/texts.ts';
-import { record, uuid } from '../../domain/json-schema.ts';
 import { unknownName } from '../../runtime/nearest-name.ts';
+import { importMedia } from '../../services/media/import-media.ts';
 import { editMedia } from '../../services/media/edit-media.ts';
 import { altTextFault } from '../../services/media/file-texts.ts';
 import { deleteMedia, listMedia, loadMedia } from '../../services/media/library.ts';
 import { uploadMedia, type ReadUpload } from '../../services/media/upload-media.ts';
-import type { ApiDeps } from '../deps.ts';
 import type { Multipart } from '../http/read-multipart.ts';
-import { createdAnswer, idempotencyHeader, idempotencyKey } from '../http/idempotency.ts';
-import { route, type Route, type Request } from '../http/route.ts';
+import {
+  createdAnswer,
+  idempotencyHeader,
+  idempotencyKey,
+  requestKey,
+} from '../http/idempotency.ts';
+import { deletedAnswer, ok, route, type Route, type Request } from '../http/route.ts';
 import {
   editMediaSchema,
+  importSchema,
   mediaAnswer,
   mediaListSchema,
   mediaQuery,
   storedFile,
   uploadSchema,
 } from './schemas.ts';
-import { importCall } from './import-route.ts';
 import { presentMedia } from './present-media.ts';
-
-export const mediaRoutes = (deps: ApiDeps): Route[] => [
-  listCall(deps),
-  uploadCall(deps),
-  importCall(deps),
-  readCall(deps),
-  editCall(deps),
-  deleteCall(deps),
-];
-
-const listCall = (deps: ApiDeps): Route =>
-  route({
-    method: 'get',
-    path: '/media',
-    operationId: 'listMedia',
-    tag: 'Media',
-    scope: 'media',
-    summary: 'The media library, the newest files first',
-    description: '`type` and `search` filter the list.',
-    query: mediaQuery,
-    answers: {
-      200: { description: 'A page of files.', schema: mediaListSchema },
-    },
-    errors: ['invalid_request'],
-    handle: async ({ caller: { workspaceId }, query }) => {
-      const { files, nextCursor } = await listMedia(deps.orm.em.fork(), workspaceId, query);
-      const media = files.map((file) => presentMedia(deps.publicUrl, file));
-      return { status: 200, body: { media, next_cursor: nextCursor } };
-    },
-  });
-
-const uploadCall = (deps: ApiDeps): Route =>
-  route({
-    method: 'post',
-    path: '/media',
-    operationId: 'uploadMedia',
-    tag: 'Media',
-    scope: 'media',
-    summary: 'Upload an image or a video',
-    description:
-      'One file, as `multipart/form-data`. Its type is read from its bytes, not from its name.',
-    body: uploadSchema,
-    bodyKind: 'multipart',
-    requestHeaders: idempotencyHeader,
-    answers: storedFile,
-    errors: [
-      'invalid_request',
-      'invalid_media',
-      'idempotency_key_reused',
-      'quota_exceeded',
-      'payload_too_large',
-      'unsupported_media_type',
-    ],
-    handle: async (request) => {
-      const { media, replayed } = await uploadMedia(deps, request.caller, {
-        read: uploadReader(request),
-        present: (file) => ({ media: presentMedia(deps.publicUrl, file) }),
-        clientSignal: request.clientSignal,
-        bodyBytes: Number(request.header('content-length') || 0),
-        idempotencyKey: idempotencyKey(request.header),
-      });
-      return createdAnswer({ media }, replayed, `/api/v1/media/${media.id}`);
-    },
-  });
-
-const readCall = (deps: ApiDeps): Route =>
-  route({
-    method: 'get',
-    path: '/media/{id}',
-    operationId: 'getMedia',
-    tag: 'Media',
-    scope: 'media',
-    summary: 'A file of the media library',
-    description: '`url` opens in a browser, without an API key.',
-    answers: {
-      200: { description: 'The file.', schema: mediaAnswer },
-    },
-    errors: ['not_found'],
-    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
-      const file = await loadMedia(deps.orm.em.fork(), workspaceId, id);
-      return { status: 200, body: { media: presentMedia(deps.publicUrl, file) } };
-    },
-  });
-
-const editCall = (deps: ApiDeps): Route =>
-  route({
-    method: 'patch',
-    path: '/media/{id}',
-    operationId: 'editMedia',
-    tag: 'Media',
-    scope: 'media',
-    summary: 'Change the alt text or the name of a file',
-    description:
-      'Only the fields that are sent change. The link changes with the name; the old link keeps working. An alt text that a network of a waiting post would refuse is refused. A key with `channel_ids` cannot change a file of a post that waits on other channels.',
-    body: editMediaSchema,
-    bodyExamples: {
-      altText: {
-        summary: 'An alt text',
-        value: { alt_text: 'Fishing boats in a harbour, at dusk.' },
-      },
-    },
-    answers: {
-      200: { description: 'The updated file.', schema: mediaAnswer },
-    },
-    errors: ['invalid_request', 'invalid_content', 'quota_exceeded', 'not_found', 'media_in_use'],
-    handle: async ({ caller, params: { id = '' }, body }) => {
-      const file = await editMedia(deps, caller, id, {
-        altText: plainTexts(body.alt_text),
-        name: body.name,
-      });
-      return { status: 200, body: { media: presentMedia(deps.publicUrl, file) } };
-    },
-  });
-
-const deleteCall = (deps: ApiDeps): Route =>
-  route({
-    method: 'delete',
-    path: '/media/{id}',
-    operationId: 'deleteMedia',
-    tag: 'Media',
-    scope: 'media',
-    summary: 'Delete a file of the media library',
-    description:
-      'Its link stops working. Drafts and ended posts lose the file. A key with `channel_ids` deletes no file of a post that it may not change.',
-    answers: {
-      200: {
-        description: 'The file is deleted.',
-        schema: record({ ok: { type: 'boolean', const: true }, id: uuid }),
-      },
-    },
-    errors: ['not_found', 'media_in_use'],
-    handle: async ({ caller, params: { id = '' } }) => {
-      await deleteMedia(deps, caller, id);
-      return { status: 200, body: { ok: true, id } };
-    },
-  });
 
 /** Reads an upload from a multipart body. */
 const uploadReader =
@@ -210,3 +78,134 @@ function fileFieldsOf({ fields, files }: Multipart): Awaited<ReturnType<ReadUplo
 
 const misplaced = (field: string, message: string): AppError =>
   wrongValue(`/${field}`, message, `The field "${field}" ${message}.`);
+
+export const mediaRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/media',
+    operationId: 'listMedia',
+    tag: 'Media',
+    scope: 'media',
+    summary: 'The media library, the newest files first',
+    description: '`type` and `search` filter the list.',
+    query: mediaQuery,
+    answers: ok('A page of files.', mediaListSchema),
+    handle: async ({ caller: { workspaceId }, query }, deps) => {
+      const { files, nextCursor } = await listMedia(deps.orm.em.fork(), workspaceId, query);
+      const media = files.map((file) => presentMedia(deps.publicUrl, file));
+      return { status: 200, body: { media, next_cursor: nextCursor } };
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/media',
+    operationId: 'uploadMedia',
+    tag: 'Media',
+    scope: 'media',
+    summary: 'Upload an image or a video',
+    description:
+      'One file, as `multipart/form-data`. Its type is read from its bytes, not from its name.',
+    body: uploadSchema,
+    bodyKind: 'multipart',
+    requestHeaders: idempotencyHeader,
+    answers: storedFile,
+    errors: ['invalid_media', 'quota_exceeded', 'payload_too_large', 'unsupported_media_type'],
+    handle: async (request, deps) => {
+      const { media, replayed } = await uploadMedia(deps, request.caller, {
+        read: uploadReader(request),
+        present: (file) => ({ media: presentMedia(deps.publicUrl, file) }),
+        clientSignal: request.clientSignal,
+        bodyBytes: Number(request.header('content-length') || 0),
+        idempotencyKey: idempotencyKey(request.header),
+      });
+      return createdAnswer({ media }, replayed, `/api/v1/media/${media.id}`);
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/media/import',
+    operationId: 'importMedia',
+    tag: 'Media',
+    scope: 'media',
+    summary: 'Download an image or a video into the library',
+    description:
+      'The answer comes when the file is stored, which may take ten minutes. `media_urls` and `media` of a post download files too.',
+    requestHeaders: idempotencyHeader,
+    body: importSchema,
+    bodyExamples: {
+      link: {
+        summary: 'A picture',
+        value: { url: 'https://example.com/harbour.jpg', alt_text: 'Fishing boats in a harbour.' },
+      },
+    },
+    answers: storedFile,
+    errors: ['invalid_media_url', 'quota_exceeded'],
+    handle: async ({ caller, body, header, clientSignal }, deps) => {
+      const { media, replayed } = await importMedia(deps, caller, {
+        url: body.url,
+        name: body.name,
+        altText: plainTexts(body.alt_text) || null,
+        present: (file) => ({ media: presentMedia(deps.publicUrl, file) }),
+        clientSignal: clientSignal(),
+        key: requestKey(header, 'importMedia', body),
+      });
+      return createdAnswer({ media }, replayed, `/api/v1/media/${media.id}`);
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/media/{id}',
+    operationId: 'getMedia',
+    tag: 'Media',
+    scope: 'media',
+    summary: 'A file of the media library',
+    description: '`url` opens in a browser, without an API key.',
+    answers: ok('The file.', mediaAnswer),
+    handle: async ({ caller: { workspaceId }, params: { id = '' } }, deps) => {
+      const file = await loadMedia(deps.orm.em.fork(), workspaceId, id);
+      return { status: 200, body: { media: presentMedia(deps.publicUrl, file) } };
+    },
+  }),
+  route({
+    method: 'patch',
+    path: '/media/{id}',
+    operationId: 'editMedia',
+    tag: 'Media',
+    scope: 'media',
+    summary: 'Change the alt text or the name of a file',
+    description:
+      'Only the fields that are sent change. The link changes with the name; the old link keeps working. An alt text that a network of a waiting post would refuse is refused. A key with `channel_ids` cannot change a file of a post that waits on other channels.',
+    body: editMediaSchema,
+    bodyExamples: {
+      altText: {
+        summary: 'An alt text',
+        value: { alt_text: 'Fishing boats in a harbour, at dusk.' },
+      },
+    },
+    answers: ok('The updated file.', mediaAnswer),
+    errors: ['invalid_content', 'quota_exceeded', 'media_in_use'],
+    handle: async ({ caller, params: { id = '' }, body }, deps) => {
+      const file = await editMedia(deps, caller, id, {
+        altText: plainTexts(body.alt_text),
+        name: body.name,
+      });
+      return { status: 200, body: { media: presentMedia(deps.publicUrl, file) } };
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/media/{id}',
+    operationId: 'deleteMedia',
+    tag: 'Media',
+    scope: 'media',
+    summary: 'Delete a file of the media library',
+    description:
+      'Its link stops working. Drafts and ended posts lose the file. A key with `channel_ids` deletes no file of a post that it may not change.',
+    answers: ok('The file is deleted.', deletedAnswer),
+    errors: ['media_in_use'],
+    handle: async ({ caller, params: { id = '' } }, deps) => {
+      await deleteMedia(deps, caller, id);
+      return { status: 200, body: { ok: true, id } };
+    },
+  }),
+];

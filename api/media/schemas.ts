@@ -1,4 +1,4 @@
-import { replayedHeader } from '../http/idempotency.ts';
+import { answersOnce } from '../http/idempotency.ts';
 import { location } from '../http/route.ts';
 import {
   count,
@@ -12,7 +12,7 @@ import {
   uuid,
   type Value,
 } from '../../domain/json-schema.ts';
-import { cursorQuery } from '../../services/cursor.ts';
+import { pageQuery } from '../../services/cursor.ts';
 import { longestAltText } from '../../services/media/file-texts.ts';
 import { maxMediaPage } from '../../services/media/library.ts';
 
@@ -64,6 +64,19 @@ export const uploadSchema = fields(
   ['file'],
 );
 
+export const importSchema = fields(
+  {
+    url: { ...text, description: 'A public https link to an image or a video of at most 200 MB.' },
+    name: { ...text, description: 'Replaces the name in the URL.' },
+    alt_text: {
+      ...text,
+      maxLength: longestAltText,
+      description: 'Alt text, for people who cannot see the file.',
+    },
+  },
+  ['url'],
+);
+
 /** Only the fields that are sent change. */
 export const editMediaSchema = fields({
   alt_text: {
@@ -81,24 +94,13 @@ export const mediaQuery = {
     description: 'Any part of the name, in any case.',
     schema: { ...text, maxLength: 255 },
   },
-  limit: {
-    description: 'The maximum number of files.',
-    schema: { type: 'integer', minimum: 1, maximum: maxMediaPage, default: maxMediaPage },
-  },
-  cursor: cursorQuery,
+  ...pageQuery('files', maxMediaPage),
 } as const;
 
 /** Answers of the calls that store one file. */
-export const storedFile = {
-  201: {
-    description: 'The file.',
-    schema: mediaAnswer,
-    headers: { Location: location },
-  },
-  200: {
-    description:
-      'The file that this idempotency key stored within the last 24 hours, as it was then.',
-    schema: mediaAnswer,
-    headers: replayedHeader,
-  },
-} as const;
+export const storedFile = answersOnce(
+  mediaAnswer,
+  'The file.',
+  'The file that this idempotency key stored within the last 24 hours, as it was then.',
+  { Location: location },
+);

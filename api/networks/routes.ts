@@ -7,32 +7,8 @@ import { libraryTypes } from '../../services/media/file-texts.ts';
 import { maxFileBytes } from '../../services/media/store-files.ts';
 import { chooseChannels } from '../../services/posts/choose-channels.ts';
 import type { ApiDeps } from '../deps.ts';
-import { route, type Route } from '../http/route.ts';
+import { ok, route, type Route } from '../http/route.ts';
 import { networksAnswer, networksQuery, type NetworkView } from './schemas.ts';
-
-export const networkRoutes = (deps: ApiDeps): Route[] => [
-  route({
-    method: 'get',
-    path: '/networks',
-    operationId: 'listNetworks',
-    tag: 'Channels',
-    scope: null,
-    summary: 'The limits and options of each network',
-    description:
-      'Limits of texts and files, and the options of each network, as `POST /posts/validate` applies them. If servers of a network differ, these are the usual limits; with `channel_id`, those of the account’s server.',
-    query: networksQuery,
-    answers: {
-      200: { description: 'All networks, or the channel’s network.', schema: networksAnswer },
-    },
-    errors: ['invalid_request', 'invalid_channel_ids'],
-    handle: async ({ caller, query: { channel_id: id } }) => ({
-      status: 200,
-      body: {
-        networks: id === undefined ? all(deps) : await ofChannel(deps, caller, id),
-      },
-    }),
-  }),
-];
 
 const all = ({ rules, networks }: ApiDeps): NetworkView[] =>
   Object.entries(rules).map(([platform, own]) =>
@@ -125,3 +101,25 @@ const describeFile = (kind: FileKind, types: readonly string[]): NetworkView['fi
   max_duration_ms: kind.maxDurationMs ?? null,
   max_alt_text: kind.maxAltText ?? null,
 });
+
+export const networkRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/networks',
+    operationId: 'listNetworks',
+    tag: 'Channels',
+    scope: null,
+    summary: 'The limits and options of each network',
+    description:
+      'Limits of texts and files, and the options of each network, as `POST /posts/validate` applies them. If servers of a network differ, these are the usual limits; with `channel_id`, those of the account’s server.',
+    query: networksQuery,
+    answers: ok('All networks, or the channel’s network.', networksAnswer),
+    errors: ['invalid_channel_ids'],
+    handle: async ({ caller, query: { channel_id: id } }, deps) => ({
+      status: 200,
+      body: {
+        networks: id === undefined ? all(deps) : await ofChannel(deps, caller, id),
+      },
+    }),
+  }),
+];

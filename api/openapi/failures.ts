@@ -7,10 +7,18 @@ import { ids } from './example-of.ts';
 import type { SchemaNames } from './name-schemas.ts';
 
 /** Error codes of a route by status: its own and the common ones. */
-export function failuresOf({ method, path, body, errors, scope }: Route): Map<number, ErrorCode[]> {
+export function failuresOf({
+  method,
+  path,
+  body,
+  errors = [],
+  scope,
+  requestHeaders = {},
+}: Route): Map<number, ErrorCode[]> {
   const codes = new Set<ErrorCode>([
-    ...errors,
     'invalid_request',
+    ...errors,
+    ...('Idempotency-Key' in requestHeaders ? (['idempotency_key_reused'] as const) : []),
     'unauthorized',
     'wrong_key_type',
     'rate_limited',

@@ -7,20 +7,12 @@ import {
   replayFailed,
 } from '../../services/webhooks/replay-deliveries.ts';
 import { testEndpoint } from '../../services/webhooks/test-endpoint.ts';
-import type { ApiDeps } from '../deps.ts';
-import { route, type Route } from '../http/route.ts';
+import { ok, route, type Route } from '../http/route.ts';
 import { deliveriesQuery, deliverySchema, testedDeliverySchema } from './schemas.ts';
 
 const manyReplays = `A workspace replays at most ${maxReplayed} deliveries a minute; beyond that the answer is 429 \`rate_limited\`.`;
 
-export const deliveryRoutes = (deps: ApiDeps): Route[] => [
-  testCall(deps),
-  listCall(deps),
-  replayCall(deps),
-  replayFailedCall(deps),
-];
-
-const testCall = (deps: ApiDeps): Route =>
+export const deliveryRoutes: Route[] = [
   route({
     method: 'post',
     path: '/webhooks/{id}/test',
@@ -30,20 +22,15 @@ const testCall = (deps: ApiDeps): Route =>
     summary: 'Send a webhook.test event now and show the response',
     description:
       'One attempt without retries, regardless of the subscribed events, also for a disabled endpoint. Answers when the receiver does, after at most 10 seconds. The result does not affect the endpoint.',
-    answers: {
-      200: {
-        description: 'The result of the delivery, also when the receiver failed.',
-        schema: record({ delivery: testedDeliverySchema }),
-      },
-    },
-    errors: ['not_found'],
-    handle: async ({ caller, params: { id = '' } }) => {
+    answers: ok(
+      'The result of the delivery, also when the receiver failed.',
+      record({ delivery: testedDeliverySchema }),
+    ),
+    handle: async ({ caller, params: { id = '' } }, deps) => {
       const delivery = await testEndpoint(deps, caller, id);
       return { status: 200, body: { delivery } };
     },
-  });
-
-const listCall = (deps: ApiDeps): Route =>
+  }),
   route({
     method: 'get',
     path: '/webhooks/{id}/deliveries',
@@ -54,27 +41,21 @@ const listCall = (deps: ApiDeps): Route =>
     description:
       'Each is kept for 30 days, unless the operator configured another time, and at least until it has ended.',
     query: deliveriesQuery,
-    answers: {
-      200: {
-        description:
-          'A page of deliveries, with their newest attempts. `next_cursor` is null at the end.',
-        schema: record({
-          deliveries: listOf(deliverySchema),
-          next_cursor: nullable(text),
-        }),
-      },
-    },
-    errors: ['invalid_request', 'not_found'],
-    handle: async ({ caller, params: { id = '' }, query }) => ({
+    answers: ok(
+      'A page of deliveries, with their newest attempts. `next_cursor` is null at the end.',
+      record({
+        deliveries: listOf(deliverySchema),
+        next_cursor: nullable(text),
+      }),
+    ),
+    handle: async ({ caller, params: { id = '' }, query }, deps) => ({
       status: 200,
       body: await listDeliveries(deps.orm.em.fork(), caller.workspaceId, id, {
         ...query,
         eventType: query.event_type,
       }),
     }),
-  });
-
-const replayCall = (deps: ApiDeps): Route =>
+  }),
   route({
     method: 'post',
     path: '/webhooks/{id}/deliveries/{delivery}/replay',
@@ -89,15 +70,13 @@ const replayCall = (deps: ApiDeps): Route =>
         schema: record({ delivery: deliverySchema }),
       },
     },
-    errors: ['not_found', 'delivery_not_final', 'webhook_disabled'],
-    handle: async ({ caller, params: { id = '', delivery: deliveryId = '' } }) => {
+    errors: ['delivery_not_final', 'webhook_disabled'],
+    handle: async ({ caller, params: { id = '', delivery: deliveryId = '' } }, deps) => {
       const { delivery, toSync } = await replayDelivery(deps, caller, id, deliveryId);
       toSync.forEach(deps.syncDelivery);
       return { status: 202, body: { delivery } };
     },
-  });
-
-const replayFailedCall = (deps: ApiDeps): Route =>
+  }),
   route({
     method: 'post',
     path: '/webhooks/{id}/replay',
@@ -126,10 +105,11 @@ const replayFailedCall = (deps: ApiDeps): Route =>
         }),
       },
     },
-    errors: ['invalid_request', 'not_found', 'webhook_disabled'],
-    handle: async ({ caller, params: { id = '' }, query }) => {
+    errors: ['webhook_disabled'],
+    handle: async ({ caller, params: { id = '' }, query }, deps) => {
       const { replaying, toSync } = await replayFailed(deps, caller, id, query.since);
       toSync.forEach(deps.syncDelivery);
       return { status: 202, body: { replaying } };
     },
-  });
+  }),
+];

@@ -1,4 +1,4 @@
-import { listOf, nullable, record, text, uuid } from '../../domain/json-schema.ts';
+import { listOf, nullable, record, text } from '../../domain/json-schema.ts';
 import { listDeliveries } from '../../services/webhooks/read-deliveries.ts';
 import { loadEndpoint, loadEndpoints } from '../../services/webhooks/read-endpoints.ts';
 import {
@@ -7,14 +7,8 @@ import {
   deleteEndpoint,
   editEndpoint,
 } from '../../services/webhooks/write-endpoints.ts';
-import type { ApiDeps } from '../deps.ts';
-import {
-  createdAnswer,
-  idempotencyHeader,
-  replayedHeader,
-  requestKey,
-} from '../http/idempotency.ts';
-import { location, route, type Route } from '../http/route.ts';
+import { answersOnce, createdAnswer, idempotencyHeader, requestKey } from '../http/idempotency.ts';
+import { deletedAnswer, location, ok, route, type Route } from '../http/route.ts';
 import {
   createdEndpointSchema,
   createEndpointSchema,
@@ -32,16 +26,7 @@ const sameUrl = {
 /** Deliveries in `GET /webhooks/{id}`. */
 const newest = 100;
 
-export const endpointRoutes = (deps: ApiDeps): Route[] => [
-  listCall(deps),
-  createCall(deps),
-  readCall(deps),
-  editCall(deps),
-  deleteCall(deps),
-  rotateCall(deps),
-];
-
-const listCall = (deps: ApiDeps): Route =>
+export const endpointRoutes: Route[] = [
   route({
     method: 'get',
     path: '/webhooks',
@@ -50,20 +35,15 @@ const listCall = (deps: ApiDeps): Route =>
     scope: 'webhooks',
     summary: 'All webhook endpoints',
     description: 'Each with its newest delivery.',
-    answers: {
-      200: {
-        description: 'The endpoints, oldest first, each with its newest delivery.',
-        schema: record({ webhooks: listOf(endpointSchema) }),
-      },
-    },
-    errors: [],
-    handle: async ({ caller: { workspaceId } }) => {
+    answers: ok(
+      'The endpoints, oldest first, each with its newest delivery.',
+      record({ webhooks: listOf(endpointSchema) }),
+    ),
+    handle: async ({ caller: { workspaceId } }, deps) => {
       const webhooks = await loadEndpoints(deps.orm.em.fork(), workspaceId, deps.now());
       return { status: 200, body: { webhooks } };
     },
-  });
-
-const createCall = (deps: ApiDeps): Route =>
+  }),
   route({
     method: 'post',
     path: '/webhooks',
@@ -83,27 +63,14 @@ const createCall = (deps: ApiDeps): Route =>
       },
     },
     requestHeaders: idempotencyHeader,
-    answers: {
-      201: {
-        description: 'The endpoint, with its signing secret. The secret is not shown again.',
-        schema: record({ webhook: createdEndpointSchema, warning: sameUrl }),
-        headers: { Location: location },
-      },
-      200: {
-        description:
-          'The endpoint that this idempotency key created within the last 24 hours, as it was then, with its secret.',
-        schema: record({ webhook: createdEndpointSchema, warning: sameUrl }),
-        headers: replayedHeader,
-      },
-    },
-    errors: [
-      'invalid_request',
-      'invalid_webhook_url',
-      'invalid_events',
-      'idempotency_key_reused',
-      'webhook_limit_reached',
-    ],
-    handle: async ({ caller, body, header }) => {
+    answers: answersOnce(
+      record({ webhook: createdEndpointSchema, warning: sameUrl }),
+      'The endpoint, with its signing secret. The secret is not shown again.',
+      'The endpoint that this idempotency key created within the last 24 hours, as it was then, with its secret.',
+      { Location: location },
+    ),
+    errors: ['invalid_webhook_url', 'invalid_events', 'webhook_limit_reached'],
+    handle: async ({ caller, body, header }, deps) => {
       const key = requestKey(header, 'createWebhook', { by: caller.keyId, ...body });
       const made = await createEndpoint(deps, caller, body, key);
       // An answer that an older version kept has no warning.
@@ -111,9 +78,7 @@ const createCall = (deps: ApiDeps): Route =>
       const webhook = { ...endpoint, secret };
       return createdAnswer({ webhook, warning }, replayed, `/api/v1/webhooks/${endpoint.id}`);
     },
-  });
-
-const readCall = (deps: ApiDeps): Route =>
+  }),
   route({
     method: 'get',
     path: '/webhooks/{id}',
@@ -131,16 +96,13 @@ const readCall = (deps: ApiDeps): Route =>
         }),
       },
     },
-    errors: ['not_found'],
-    handle: async ({ caller: { workspaceId }, params: { id = '' } }) => {
+    handle: async ({ caller: { workspaceId }, params: { id = '' } }, deps) => {
       const em = deps.orm.em.fork();
       const webhook = await loadEndpoint(em, workspaceId, deps.now(), id);
       const { deliveries } = await listDeliveries(em, workspaceId, id, { limit: newest });
       return { status: 200, body: { webhook, deliveries } };
     },
-  });
-
-const editCall = (deps: ApiDeps): Route =>
+  }),
   route({
     method: 'patch',
     path: '/webhooks/{id}',
@@ -156,20 +118,13 @@ const editCall = (deps: ApiDeps): Route =>
       description: { summary: 'Without a description', value: { description: null } },
       enabled: { summary: 'Enabled again', value: { enabled: true } },
     },
-    answers: {
-      200: {
-        description: 'The updated endpoint.',
-        schema: record({ webhook: endpointSchema, warning: sameUrl }),
-      },
-    },
-    errors: ['invalid_request', 'invalid_webhook_url', 'invalid_events', 'not_found'],
-    handle: async ({ caller, params: { id = '' }, body }) => {
+    answers: ok('The updated endpoint.', record({ webhook: endpointSchema, warning: sameUrl })),
+    errors: ['invalid_webhook_url', 'invalid_events'],
+    handle: async ({ caller, params: { id = '' }, body }, deps) => {
       const { endpoint: webhook, warning } = await editEndpoint(deps, caller, id, body);
       return { status: 200, body: { webhook, warning } };
     },
-  });
-
-const deleteCall = (deps: ApiDeps): Route =>
+  }),
   route({
     method: 'delete',
     path: '/webhooks/{id}',
@@ -179,20 +134,12 @@ const deleteCall = (deps: ApiDeps): Route =>
     summary: 'Delete a webhook endpoint',
     description:
       'Also deletes its deliveries. Nothing more is sent, except a request that is already under way.',
-    answers: {
-      200: {
-        description: 'The endpoint is deleted, and its pending deliveries have ended.',
-        schema: record({ ok: { type: 'boolean', const: true }, id: uuid }),
-      },
-    },
-    errors: ['not_found'],
-    handle: async ({ caller, params: { id = '' } }) => {
+    answers: ok('The endpoint is deleted, and its pending deliveries have ended.', deletedAnswer),
+    handle: async ({ caller, params: { id = '' } }, deps) => {
       await deleteEndpoint(deps, caller, id);
       return { status: 200, body: { ok: true, id } };
     },
-  });
-
-const rotateCall = (deps: ApiDeps): Route =>
+  }),
   route({
     method: 'post',
     path: '/webhooks/{id}/rotate',
@@ -206,15 +153,13 @@ const rotateCall = (deps: ApiDeps): Route =>
       'before that replaces the new secret, restarts the 24 hours and keeps the current secret.',
       'To revoke a secret immediately, register the URL again and delete this endpoint.',
     ].join(' '),
-    answers: {
-      200: {
-        description: 'The endpoint, with its new signing secret. The secret is not shown again.',
-        schema: record({ webhook: createdEndpointSchema }),
-      },
-    },
-    errors: ['not_found'],
-    handle: async ({ caller, params: { id = '' } }) => {
+    answers: ok(
+      'The endpoint, with its new signing secret. The secret is not shown again.',
+      record({ webhook: createdEndpointSchema }),
+    ),
+    handle: async ({ caller, params: { id = '' } }, deps) => {
       const { endpoint, secret } = await rotateSecret(deps, caller, id);
       return { status: 200, body: { webhook: { ...endpoint, secret } } };
     },
-  });
+  }),
+];

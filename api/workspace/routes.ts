@@ -1,8 +1,7 @@
 import { quotaNames } from '../../domain/quotas.ts';
 import { count, nullable, record, text, uuid } from '../../domain/json-schema.ts';
 import { limitsOf, readUsage, readWorkspace } from '../../services/workspaces/read-workspace.ts';
-import type { ApiDeps } from '../deps.ts';
-import { route, type Route } from '../http/route.ts';
+import { ok, route, type Route } from '../http/route.ts';
 import { keySchema } from '../keys/schemas.ts';
 
 export const limitDescriptions = {
@@ -34,7 +33,7 @@ const usageSchema = record(
   each((name) => ({ ...usedLimitSchema, description: limitDescriptions[name] })),
 );
 
-export const workspaceRoutes = (deps: ApiDeps): Route[] => [
+export const workspaceRoutes: Route[] = [
   route({
     method: 'get',
     path: '/me',
@@ -43,24 +42,20 @@ export const workspaceRoutes = (deps: ApiDeps): Route[] => [
     scope: null,
     summary: 'The workspace that the API key acts for, and the key',
     description: 'Checks an API key, and says whose it is.',
-    answers: {
-      200: {
-        description:
-          'The workspace with its plan and limits, how many channels it has, and the key.',
-        schema: record({
-          workspace: record({ id: uuid, name: { ...nullable(text), description: 'Its name.' } }),
-          channels: count,
-          plan: {
-            ...nullable(text),
-            description: 'Null without a plan: posts cannot be created, changed or retried.',
-          },
-          limits: { ...limitsSchema, description: '`GET /usage` shows how much of them is used.' },
-          key: keySchema,
-        }),
-      },
-    },
-    errors: [],
-    handle: async ({ caller }) => {
+    answers: ok(
+      'The workspace with its plan and limits, how many channels it has, and the key.',
+      record({
+        workspace: record({ id: uuid, name: { ...nullable(text), description: 'Its name.' } }),
+        channels: count,
+        plan: {
+          ...nullable(text),
+          description: 'Null without a plan: posts cannot be created, changed or retried.',
+        },
+        limits: { ...limitsSchema, description: '`GET /usage` shows how much of them is used.' },
+        key: keySchema,
+      }),
+    ),
+    handle: async ({ caller }, deps) => {
       const { id, name, channels, key: own } = await readWorkspace(deps, caller);
       const { requests, writes } = deps.rateLimits;
       const limits = { requests, writes, ...limitsOf(caller.quotas) };
@@ -68,10 +63,6 @@ export const workspaceRoutes = (deps: ApiDeps): Route[] => [
       return { status: 200, body: { workspace: { id, name }, channels, plan, limits, key: own } };
     },
   }),
-  usageCall(deps),
-];
-
-const usageCall = (deps: ApiDeps): Route =>
   route({
     method: 'get',
     path: '/usage',
@@ -81,14 +72,8 @@ const usageCall = (deps: ApiDeps): Route =>
     summary: 'How much of each limit is used',
     description:
       'Calls are those of this API key in the current minute, including this one; everything else is of the workspace.',
-    answers: {
-      200: {
-        description: 'Each limited thing, with its use and its limit.',
-        schema: record({ usage: usageSchema }),
-      },
-    },
-    errors: [],
-    handle: async ({ caller }) => {
+    answers: ok('Each limited thing, with its use and its limit.', record({ usage: usageSchema })),
+    handle: async ({ caller }, deps) => {
       const calls = await deps.admission.callsOf(caller.keyId);
       const used = { ...calls, ...(await readUsage(deps, caller)) };
       const { requests, writes } = deps.rateLimits;
@@ -96,4 +81,5 @@ const usageCall = (deps: ApiDeps): Route =>
       const usage = each((name) => ({ used: used[name], limit: limits[name] }));
       return { status: 200, body: { usage } };
     },
-  });
+  }),
+];

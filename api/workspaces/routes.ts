@@ -1,7 +1,7 @@
 import { record } from '../../domain/json-schema.ts';
 import { createOnce } from '../../services/idempotency.ts';
 import { readExpiry, readName, type CreatedKey } from '../../services/keys/write-keys.ts';
-import { cursorQuery } from '../../services/cursor.ts';
+import { pageQuery } from '../../services/cursor.ts';
 import {
   listWorkspaces,
   maxWorkspacePage,
@@ -17,13 +17,8 @@ import {
 import type { ApiDeps } from '../deps.ts';
 import { workspaceKeys } from '../keys/examples.ts';
 import { createdKeySchema, workspaceKeySchema } from '../keys/schemas.ts';
-import {
-  createdAnswer,
-  idempotencyHeader,
-  replayedHeader,
-  requestKey,
-} from '../http/idempotency.ts';
-import { location, route, type Route } from '../http/route.ts';
+import { answersOnce, createdAnswer, idempotencyHeader, requestKey } from '../http/idempotency.ts';
+import { location, ok, route, type Route } from '../http/route.ts';
 import {
   createWorkspaceSchema,
   editWorkspaceSchema,
@@ -32,20 +27,12 @@ import {
 } from './schemas.ts';
 
 /** The calls for operators. They read no posts, accounts or files. */
-export const operatorRoutes = (deps: ApiDeps): Route[] => [
-  listCall(deps),
-  createCall(deps),
-  readCall(deps),
-  editCall(deps),
-  deleteCall(deps),
-  createKeyCall(deps),
-];
 
 const show = async ({ orm, quotas }: ApiDeps, workspaceId: string) => ({
   workspace: await showWorkspace(orm.em.fork(), quotas, workspaceId),
 });
 
-const listCall = (deps: ApiDeps): Route =>
+export const operatorRoutes: Route[] = [
   route({
     method: 'get',
     path: '/workspaces',
@@ -55,32 +42,16 @@ const listCall = (deps: ApiDeps): Route =>
     description: 'All workspaces of this installation, with their limits.',
     isForOperators: true,
     scope: null,
-    query: {
-      limit: {
-        description: 'The maximum number of workspaces.',
-        schema: {
-          type: 'integer',
-          minimum: 1,
-          maximum: maxWorkspacePage,
-          default: maxWorkspacePage,
-        },
-      },
-      cursor: cursorQuery,
-    },
-    answers: {
-      200: {
-        description: `A page of up to ${maxWorkspacePage} workspaces, with those that are being deleted.`,
-        schema: workspaceListSchema,
-      },
-    },
-    errors: [],
-    handle: async ({ query }) => ({
+    query: pageQuery('workspaces', maxWorkspacePage),
+    answers: ok(
+      `A page of up to ${maxWorkspacePage} workspaces, with those that are being deleted.`,
+      workspaceListSchema,
+    ),
+    handle: async ({ query }, deps) => ({
       status: 200,
       body: await listWorkspaces(deps.orm.em.fork(), deps.quotas, query),
     }),
-  });
-
-const createCall = (deps: ApiDeps): Route =>
+  }),
   route({
     method: 'post',
     path: '/workspaces',
@@ -93,21 +64,13 @@ const createCall = (deps: ApiDeps): Route =>
     requestHeaders: idempotencyHeader,
     body: createWorkspaceSchema,
     bodyExamples: { named: { summary: 'A customer', value: { name: 'Ana & Co' } } },
-    answers: {
-      201: {
-        description: 'The new workspace.',
-        schema: workspaceAnswer,
-        headers: { Location: location },
-      },
-      200: {
-        description:
-          'The workspace that this idempotency key created within the last 24 hours, as it was then.',
-        schema: workspaceAnswer,
-        headers: replayedHeader,
-      },
-    },
-    errors: ['invalid_request', 'idempotency_key_reused'],
-    handle: async ({ caller, body, header }) => {
+    answers: answersOnce(
+      workspaceAnswer,
+      'The new workspace.',
+      'The workspace that this idempotency key created within the last 24 hours, as it was then.',
+      { Location: location },
+    ),
+    handle: async ({ caller, body, header }, deps) => {
       const once = requestKey(header, 'createWorkspace', body);
       const { workspace, replayed } = await createOnce<{ workspace: WorkspaceView }>(
         deps,
@@ -121,9 +84,7 @@ const createCall = (deps: ApiDeps): Route =>
       );
       return createdAnswer({ workspace }, replayed, `/api/v1/workspaces/${workspace.id}`);
     },
-  });
-
-const readCall = (deps: ApiDeps): Route =>
+  }),
   route({
     method: 'get',
     path: '/workspaces/{id}',
@@ -133,12 +94,12 @@ const readCall = (deps: ApiDeps): Route =>
     description: 'Its posts, accounts and files are not readable with an operator key.',
     isForOperators: true,
     scope: null,
-    answers: { 200: { description: 'The workspace.', schema: workspaceAnswer } },
-    errors: ['not_found'],
-    handle: async ({ params }) => ({ status: 200, body: await show(deps, params['id'] ?? '') }),
-  });
-
-const editCall = (deps: ApiDeps): Route =>
+    answers: ok('The workspace.', workspaceAnswer),
+    handle: async ({ params }, deps) => ({
+      status: 200,
+      body: await show(deps, params['id'] ?? ''),
+    }),
+  }),
   route({
     method: 'patch',
     path: '/workspaces/{id}',
@@ -161,18 +122,13 @@ const editCall = (deps: ApiDeps): Route =>
       },
       ended: { summary: 'Without a plan', value: { plan: null } },
     },
-    answers: {
-      200: { description: 'The updated workspace.', schema: workspaceAnswer },
-    },
-    errors: ['invalid_request', 'not_found'],
-    handle: async ({ caller, params, body }) => {
+    answers: ok('The updated workspace.', workspaceAnswer),
+    handle: async ({ caller, params, body }, deps) => {
       const { id: workspaceId = '' } = params;
       await editWorkspace(deps.orm.em.fork(), caller, workspaceId, body);
       return { status: 200, body: await show(deps, workspaceId) };
     },
-  });
-
-const deleteCall = (deps: ApiDeps): Route =>
+  }),
   route({
     method: 'delete',
     path: '/workspaces/{id}',
@@ -190,15 +146,12 @@ const deleteCall = (deps: ApiDeps): Route =>
         schema: workspaceAnswer,
       },
     },
-    errors: ['not_found'],
-    handle: async ({ caller, params }) => {
+    handle: async ({ caller, params }, deps) => {
       const { id: workspaceId = '' } = params;
       await deleteWorkspace(deps, caller, workspaceId);
       return { status: 202, body: await show(deps, workspaceId) };
     },
-  });
-
-const createKeyCall = (deps: ApiDeps): Route =>
+  }),
   route({
     method: 'post',
     path: '/workspaces/{id}/keys',
@@ -212,20 +165,12 @@ const createKeyCall = (deps: ApiDeps): Route =>
     body: workspaceKeySchema,
     bodyExamples: workspaceKeys,
     isBodyOptional: true,
-    answers: {
-      201: {
-        description: 'The key. It is shown this once.',
-        schema: record({ key: createdKeySchema }),
-      },
-      200: {
-        description:
-          'The key that this idempotency key created within the last 24 hours, as it was then.',
-        schema: record({ key: createdKeySchema }),
-        headers: replayedHeader,
-      },
-    },
-    errors: ['not_found', 'idempotency_key_reused'],
-    handle: async ({ caller, params: { id: workspaceId = '' }, body, header }) => {
+    answers: answersOnce(
+      record({ key: createdKeySchema }),
+      'The key. It is shown this once.',
+      'The key that this idempotency key created within the last 24 hours, as it was then.',
+    ),
+    handle: async ({ caller, params: { id: workspaceId = '' }, body, header }, deps) => {
       const once = requestKey(header, 'createWorkspaceKey', { in: workspaceId, ...body });
       const { secret, key, replayed } = await createOnce<CreatedKey>(
         deps,
@@ -243,4 +188,5 @@ const createKeyCall = (deps: ApiDeps): Route =>
       );
       return createdAnswer({ key: { ...key, key: secret } }, replayed);
     },
-  });
+  }),
+];
