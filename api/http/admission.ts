@@ -50,8 +50,8 @@ type Admit = (
 const mostWaiting = 10;
 
 /**
- * Calls of a workspace with a large body at the same time, in this process. The rules of all networks take up to 0.1 s of
- * the only processor that a process uses, during which it answers nobody else.
+ * Calls of a workspace with a large body at the same time, in this process. A body may take a minute to arrive, and the
+ * rules of all networks take up to 0.1 s of the only processor that a process uses.
  */
 const mostLarge = 2;
 

@@ -44,14 +44,13 @@ function handlerOf(route: Route, deps: ApiDeps) {
     const params = ids(ctx.params, route);
     const query = readQuery(ctx.query, ctx.querystring);
     const wasComplete = ctx.req.complete;
-    const given = await body.read(ctx);
+    const onLarge = isForOperators
+      ? undefined
+      : () => admission.holdLargeBody(ctx, caller.workspaceId);
+    const given = await body.read(ctx, { onLarge });
     if (!wasComplete && ctx.req.complete) {
       caller = await admission.readAgain(caller); // Its key may have ended while the body came.
       assertMayCall(caller, route);
-    }
-
-    if (ctx.state['isLarge'] === true && !isForOperators) {
-      admission.holdLargeBody(ctx, caller.workspaceId);
     }
 
     const header = (name: string): string | undefined =>
@@ -136,7 +135,7 @@ export function clientSignalOf(response: RouterContext['res']): AbortSignal {
 
 type BodyReader = {
   /** @returns undefined for an empty body. */
-  readonly read: (ctx: RouterContext) => Promise<unknown>;
+  readonly read: typeof readBody;
   readonly parse: (given: unknown) => unknown;
 };
 

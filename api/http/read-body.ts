@@ -3,30 +3,36 @@ import { getRawBody, type RawBodyError } from 'raw-body';
 import { parse } from 'secure-json-parse';
 import { AppError } from '../../domain/errors.ts';
 
+type Reading = {
+  /** Limit in bytes. */
+  readonly most?: number;
+  readonly withinMs?: number;
+  /** Called before more than 64 kB are read, more than nearly every post has. What it throws ends the reading. */
+  readonly onLarge?: (() => void) | undefined;
+};
+
 /**
  * Reads a JSON body. For a duplicate field the last value counts.
  *
- * @param most Limit in bytes; 1 MB unless given.
- * @returns undefined for an empty body, chunked or not. `ctx.state.isLarge` tells whether it is large.
+ * @returns undefined for an empty body, chunked or not.
  */
-export async function readBody(ctx: Context, most?: number): Promise<unknown> {
+export async function readBody(ctx: Context, reading?: Reading): Promise<unknown> {
   const { length } = ctx.request;
   if (length !== undefined && length > 0) {
     assertJson(ctx); // Before a large body of another type is read.
   }
 
-  const text = await readText(ctx, most);
+  const text = await readText(ctx, reading);
   if (text === '') {
     return undefined;
   }
 
   assertJson(ctx);
-  ctx.state['isLarge'] = text.length > largeLength;
   return parseJson(text);
 }
 
-/** In UTF-16 code units: longer than nearly every post. */
-const largeLength = 65_536;
+/** In bytes. */
+const largeLength = 64 * 1024;
 
 /** @throws AppError `invalid_request` */
 export function refuseNoBody(schema: object): never {
@@ -127,23 +133,31 @@ const mostMs = 60_000;
 /**
  * Reads a request body as text. Not by koa-body: it replaces bytes that are not UTF-8, which would change a post's text.
  *
- * @param most Limit in bytes.
  * @throws AppError `payload_too_large`; `unsupported_media_type` for a compressed body; `invalid_request` for a body
  *   that is incomplete or not UTF-8.
  */
 export async function readText(
   ctx: Context,
-  most: number = maxBytes,
-  withinMs: number = mostMs,
+  { most = maxBytes, withinMs = mostMs, onLarge }: Reading = {},
 ): Promise<string> {
   assertUncompressed(ctx);
   const { length = null } = ctx.request;
+  const isLarge = length !== null && length > largeLength;
+  if (isLarge) {
+    onLarge?.();
+  }
+
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     const message = `The request body took longer than ${withinMs / 1000} s. Send it faster.`;
     late.reject(new AppError('invalid_request', message));
   }, withinMs);
-  const options = { length, limit: most, encoding: 'utf-8', decoder: strict };
+  const options = {
+    length,
+    limit: most,
+    encoding: 'utf-8',
+    decoder: strict(isLarge ? undefined : onLarge),
+  };
   try {
     return await Promise.race([getRawBody(ctx.req, options), late.promise]);
   } catch (error) {
@@ -156,12 +170,17 @@ export async function readText(
 /** Each chunk costs 64 bytes, so that fifty bodies of a megabyte in one-byte chunks would fill the memory. */
 const mostChunks = 16_384;
 
-function strict(encoding: string) {
+const strict = (onLarge?: () => void) => (encoding: string) => {
   const decoder = new TextDecoder(encoding, { fatal: true });
-  let chunks = 0;
+  let [chunks, bytes] = [0, 0];
   return {
     write: (chunk: Buffer) => {
       chunks += 1;
+      bytes += chunk.length;
+      if (bytes > largeLength && bytes - chunk.length <= largeLength) {
+        onLarge?.();
+      }
+
       if (chunks > mostChunks) {
         throw new AppError('invalid_request', 'The request body comes in too many small chunks.');
       }
@@ -170,7 +189,7 @@ function strict(encoding: string) {
     },
     end: () => decoder.decode(),
   };
-}
+};
 
 function refusalOf(cause: RawBodyError, most: number): AppError {
   if (cause.type === 'entity.too.large') {

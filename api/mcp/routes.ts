@@ -4,10 +4,10 @@ import { AppError } from '../../domain/errors.ts';
 import { describeError } from '../../runtime/logger.ts';
 import type { ClientOptions } from '../../sdk/src/index.ts';
 import type { Caller } from '../../services/context.ts';
-import { createTurns } from '../../services/turns.ts';
 import type { ApiDeps } from '../deps.ts';
 import { clientSignalOf } from '../http/mount.ts';
 import { readBody } from '../http/read-body.ts';
+import { createConcurrencyLimit } from '../rate-limits/limiter.ts';
 import { inProcess } from './in-process.ts';
 
 /** Of a message, in bytes. The library checks each field of it, which costs 3 ms for a thousand. */
@@ -23,12 +23,14 @@ type McpDeps = Pick<ApiDeps, 'admission' | 'publicUrl' | 'log'>;
 export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback']>): Router {
   let opened: Promise<Handler> | undefined;
   let callApi: ReturnType<typeof inProcess> | undefined;
-  const inTurn = createTurns(1); // Separate from the API's turns, because the tool's call takes one of those.
+  // Apart from the API's slots, because the tool's call takes one of those.
+  const holdLarge = createConcurrencyLimit(1, 'of this workspace with a large message');
   return new Router().post('/mcp', async (ctx) => {
     ctx.set('Cache-Control', 'no-store');
     // As a call that may wait, so that it does not take the slot of the call that its tool makes.
     const caller = (await deps.admission.admit(ctx, false, { waits: true })) as Caller;
-    const message = await readBody(ctx, mostBytes);
+    const onLarge = () => holdLarge(ctx, caller.workspaceId);
+    const message = await readBody(ctx, { most: mostBytes, onLarge });
     if (Array.isArray(message)) {
       throw new AppError('invalid_request', 'Send one JSON-RPC message, not a batch.');
     }
@@ -45,9 +47,7 @@ export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback'
       maxRetries: 0, // The model decides whether to wait for a limit.
       fetch: callApi({ client: ctx.req, requestId: String(ctx.state['requestId']) }),
     };
-    const work = () => handler(requestOf(ctx), message, api);
-    const isLarge = ctx.state['isLarge'] === true;
-    const answer = await (isLarge ? inTurn(caller.workspaceId, work) : work());
+    const answer = await handler(requestOf(ctx), message, api);
     ctx.status = answer.status;
     for (const [name, value] of answer.headers) {
       ctx.set(name, value);

@@ -157,5 +157,5 @@ async function readForm(ctx: Context): Promise<URLSearchParams> {
     throw new AppError('unsupported_media_type', 'This address accepts only the form of its page.');
   }
 
-  return new URLSearchParams(await readText(ctx, maxBytes));
+  return new URLSearchParams(await readText(ctx, { most: maxBytes }));
 }

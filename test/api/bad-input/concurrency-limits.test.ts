@@ -4,7 +4,7 @@ import { noTemporal } from '../../support/media-library.ts';
 import { needs } from '../../support/needs.ts';
 import { storeChannel } from '../../support/seed.ts';
 import { poll } from '../../support/poll.ts';
-import { beginUpload, head, write } from '../media/support/raw-upload.ts';
+import { answerTo, beginUpload, head, write } from '../media/support/raw-upload.ts';
 
 const test = needs('postgres');
 const usual = sharedApi(test, { temporalEnv: noTemporal });
@@ -27,22 +27,35 @@ function threeUploads(begin: () => ReturnType<typeof beginUpload>) {
   return { uploads, fill };
 }
 
-test('a workspace has at most two calls with a large body under way, while others are served', async (t) => {
-  const [client, other] = [await usual.newClient(), await usual.newClient()];
-  const channel = await storeChannel(usual.punctual, client.workspaceId);
-  const thread = Array.from({ length: 25 }, () => 'नमस्ते '.repeat(1500));
-  const request = { thread, channel_ids: [channel] };
+for (const [path, most] of [
+  ['/api/v1/posts/validate', 2],
+  ['/mcp', 1],
+] as const) {
+  test(`a large body for ${path} beyond ${most} of a workspace is refused before it is read, while others are served`, async (t) => {
+    const [client, other] = [await usual.newClient(), await usual.newClient()];
+    const thread = Array.from({ length: 25 }, () => 'नमस्ते '.repeat(1500));
+    for (const length of [{ 'content-length': 400_000 }, {}]) {
+      const headers = { 'content-type': 'application/json', ...length };
+      const calls = Array.from({ length: most + 1 }, () =>
+        beginUpload(t, usual.punctual, client, headers, path),
+      );
+      const answers = calls.map(answerTo);
+      await Promise.all(calls.map((call) => write(call, Buffer.alloc(70_000, ' '))));
+      const { status, body } = await Promise.race(answers);
+      t.is(status, 429);
+      t.regex(body.error, /^Too many requests of this workspace with a large/v);
+      t.is((await other.post('/posts/validate', { thread })).status, 200);
+      for (const call of calls) {
+        call.destroy();
+      }
 
-  const replies = await Promise.all(
-    Array.from({ length: 30 }, () => client.post('/posts/validate', request)),
-  );
-
-  const refused = replies.find(({ status }) => status === 429);
-  t.regex(refused?.body.error, /^Too many requests of this workspace with a large body/v);
-  t.true(replies.some(({ status }) => status === 200));
-  t.is((await other.post('/posts/validate', { thread })).status, 200);
-  t.is((await client.post('/posts/validate', request)).status, 200);
-});
+      await poll(
+        async () => (await client.post('/posts/validate', { thread })).status,
+        (next) => next === 200,
+      );
+    }
+  });
+}
 
 test('the posts that a workspace changes and validates leave connections to the database for others', async (t) => {
   const [client, other] = [await usual.newClient(), await usual.newClient()];

@@ -230,7 +230,9 @@ test('an empty body in chunks is an empty body, in every call that needs none', 
 test('a body that does not come within its time is refused', async (t) => {
   const app = new Koa();
   app.use(async (ctx) => {
-    ctx.body = await readText(ctx, 1000, 50).catch((error: AppError) => error.message);
+    ctx.body = await readText(ctx, { most: 1000, withinMs: 50 }).catch(
+      (error: AppError) => error.message,
+    );
   });
   const server = app.listen(0, '127.0.0.1');
   t.teardown(() => server.close());

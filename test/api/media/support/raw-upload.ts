@@ -19,8 +19,9 @@ export function beginUpload(
   { url }: Pick<Punctual, 'url'>,
   { key }: Pick<Client, 'key'>,
   headers: Readonly<Record<string, string | number>> = {},
+  path = '/api/v1/media',
 ): ClientRequest {
-  const upload = request(`${url}/api/v1/media`, {
+  const upload = request(url + path, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${key}`,
