@@ -7,9 +7,9 @@ const twoYears = 2 * 366 * 24 * 60 * minute;
 
 export type DueTimeRequest = {
   /** RFC 3339 with `Z` or an offset, or a local time in `timezone`; null or absent saves a draft. */
-  readonly scheduledAt?: string | null | undefined;
-  /** Wins over `scheduledAt`. 0 means now; fractions are fine. */
-  readonly scheduleInMinutes?: number | undefined;
+  readonly scheduled_at?: string | null | undefined;
+  /** Wins over `scheduled_at`. 0 means now; fractions are fine. */
+  readonly schedule_in_minutes?: number | undefined;
   /** IANA name. */
   readonly timezone?: string | null | undefined;
 };
@@ -21,7 +21,7 @@ export type DueTimeRequest = {
  *   `invalid_request` for an unknown time zone.
  */
 export function dueTime(request: DueTimeRequest, now: Date): Date | null {
-  const { scheduledAt: at, scheduleInMinutes: inMinutes, timezone } = request;
+  const { scheduled_at: at, schedule_in_minutes: inMinutes, timezone } = request;
   if (typeof timezone === 'string') {
     assertTimeZone(timezone, '/timezone');
   }
@@ -110,11 +110,11 @@ export const sampleTime = (now: Date): string =>
  * clocks skip or repeat its local time. Otherwise null.
  */
 export function timeWarning(request: DueTimeRequest): string | null {
-  if (typeof request.scheduledAt === 'string' && request.scheduleInMinutes !== undefined) {
+  if (typeof request.scheduled_at === 'string' && request.schedule_in_minutes !== undefined) {
     return 'The request had both scheduled_at and schedule_in_minutes: schedule_in_minutes decided, and scheduled_at was ignored. Send one of them.';
   }
 
-  const { scheduledAt, timezone } = request;
+  const { scheduled_at: scheduledAt, timezone } = request;
   const instant = parseInstant(scheduledAt ?? '');
   if (instant && typeof timezone === 'string') {
     const shown = localIn(instant, timezone);
@@ -146,20 +146,20 @@ export function withLocalTime<R extends DueTimeRequest>(
   request: R,
   post: { readonly scheduledAt: Date | null; readonly timezone?: string | null | undefined },
 ): R {
-  const { scheduledAt, scheduleInMinutes, timezone } = request;
+  const { scheduled_at: scheduledAt, schedule_in_minutes: inMinutes, timezone } = request;
   if (timezone === undefined && post.timezone && parseWall(scheduledAt ?? '')) {
     return { ...request, timezone: post.timezone };
   }
 
-  const isAlone = scheduledAt === undefined && scheduleInMinutes === undefined;
+  const isAlone = scheduledAt === undefined && inMinutes === undefined;
   const isOther = typeof timezone === 'string' && timezone !== post.timezone;
   return isAlone && isOther && post.timezone && post.scheduledAt
-    ? { ...request, scheduledAt: localIn(post.scheduledAt, post.timezone) }
+    ? { ...request, scheduled_at: localIn(post.scheduledAt, post.timezone) }
     : request;
 }
 
 /** The due time of a `scheduled_at` without an offset, and the local times that were asked for and that clocks show. */
-function localTime({ scheduledAt, timezone }: DueTimeRequest) {
+function localTime({ scheduled_at: scheduledAt, timezone }: DueTimeRequest) {
   const wall = parseWall(scheduledAt ?? '');
   if (wall === null || typeof timezone !== 'string') {
     return null;

@@ -36,13 +36,8 @@ import {
 } from '../keys/schemas.ts';
 import { editMediaSchema, mediaFileSchema, uploadSchema } from '../media/schemas.ts';
 import { fileKindSchema, networkSchema, textLimitSchema } from '../networks/schemas.ts';
-import {
-  createPostSchema,
-  editPostSchema,
-  postListItemSchema,
-  postTarget,
-  threadPart,
-} from '../posts/schemas.ts';
+import { createPostSchema, editPostSchema, threadPart } from '../../services/posts/post-request.ts';
+import { postListItemSchema, postTarget } from '../posts/schemas.ts';
 import { validatedChannelSchema } from '../posts/validation-schemas.ts';
 import { optionsOfNetworks } from './fields.ts';
 import {

@@ -1,10 +1,15 @@
 import { assertReaches } from '../../domain/api-keys.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
-import { plainTexts } from '../../domain/texts.ts';
 import { fingerprint, type RequestKey } from '../../services/idempotency.ts';
-import type { PostInput } from '../../services/posts/content.ts';
 import { createPost } from '../../services/posts/create-post.ts';
 import { editPost } from '../../services/posts/edit-post.ts';
+import {
+  createPostSchema,
+  editPostSchema,
+  plainInput,
+  withoutNulls,
+  type CreatePostBody,
+} from '../../services/posts/post-request.ts';
 import { showPost } from '../../services/posts/read-posts.ts';
 import { validatePost, type Validation } from '../../services/posts/validate-post.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -16,13 +21,7 @@ import {
 } from '../http/idempotency.ts';
 import { location, route, type Request, type Route } from '../http/route.ts';
 import { draft, editExamples, newPosts, published, scheduled } from './examples.ts';
-import {
-  createPostSchema,
-  editPostSchema,
-  postAnswer,
-  type CreatePostBody,
-  type EditPostBody,
-} from './schemas.ts';
+import { postAnswer } from './schemas.ts';
 import {
   postsToValidate,
   validatedSchema,
@@ -81,7 +80,7 @@ export const createCall = (deps: ApiDeps): Route =>
     ],
     handle: async ({ caller, body, header, clientSignal }) => {
       const key = createKey(header, body);
-      const input = postInput(withoutNulls(body));
+      const input = plainInput(withoutNulls(body));
       const created = await createPost(deps, caller, input, key, { signal: clientSignal() });
       const { postId, replayed, toSync } = created;
       if (toSync) {
@@ -119,7 +118,7 @@ export const validateCall = (deps: ApiDeps): Route =>
       const validated = await validatePost(
         deps,
         caller,
-        postInput(withoutNulls(body)),
+        plainInput(withoutNulls(body)),
         clientSignal(),
       );
       return { status: 200, body: presentValidated(validated) };
@@ -162,7 +161,7 @@ export const editCall = (deps: ApiDeps): Route =>
       'post_not_editable',
     ],
     handle: async ({ caller, params: { id = '' }, body, clientSignal }) => {
-      const toSync = await editPost(deps, caller, id, postInput(body), clientSignal());
+      const toSync = await editPost(deps, caller, id, plainInput(body), clientSignal());
       if (toSync) {
         deps.syncPost(toSync);
       }
@@ -170,53 +169,6 @@ export const editCall = (deps: ApiDeps): Route =>
       return { status: 200, body: { post: await showPost(deps, caller, id) } };
     },
   });
-
-/** A new post has nothing to clear, so null means the same as an omitted field. */
-export const withoutNulls = (body: CreatePostBody): EditPostBody =>
-  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
-
-/** Maps the body of a creation, a validation or an edit. */
-export function postInput(given: EditPostBody): PostInput {
-  const body = plainTexts(given);
-  return {
-    body: body.body,
-    thread: body.thread && body.thread.map(partOf),
-    channelIds: body.channel_ids,
-    channelBodies: body.channel_bodies,
-    channelOptions: body.channel_options,
-    scheduledAt: body.scheduled_at,
-    scheduleInMinutes: body.schedule_in_minutes,
-    timezone: body.timezone,
-    mediaIds: body.media_ids,
-    altTexts: body.alt_texts,
-    mediaUrls: body.media_urls,
-    media: body.media && body.media.map(itemOf),
-    channelMedia: body.channel_media && listsOf(body.channel_media),
-    video: body.video,
-    tags: body.tags,
-    metadata: given.metadata,
-    externalId: given.external_id,
-  };
-}
-
-type Item = NonNullable<EditPostBody['media']>[number];
-
-const itemOf = ({ media_id: mediaId, url, alt_text: altText }: Item) => ({ mediaId, url, altText });
-
-const listsOf = (lists: NonNullable<EditPostBody['channel_media']>) =>
-  Object.fromEntries(Object.entries(lists).map(([id, items]) => [id, items.map(itemOf)]));
-
-type Part = NonNullable<EditPostBody['thread']>[number];
-
-const partOf = (part: Part): NonNullable<PostInput['thread']>[number] =>
-  typeof part === 'string'
-    ? part
-    : {
-        text: part.text,
-        media: part.media?.map(itemOf),
-        mediaIds: part.media_ids,
-        altTexts: part.alt_texts,
-      };
 
 const presentValidated = ({ channels, dueAt, ...whole }: Validation): Validated => ({
   ...whole,

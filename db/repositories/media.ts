@@ -72,7 +72,7 @@ export const lockPostMedia = (
       where pm.post_id = ${postId} and pm.workspace_id = ${workspaceId} order by pm.position for share of m`,
   );
 
-/** Replaces the post's files, in this order, without duplicates in a part. Stored with the entities of the transaction. */
+/** Replaces the post's files, in this order. Stored with the entities of the transaction. */
 export async function attachMedia(
   em: Em,
   workspaceId: string,
@@ -80,13 +80,8 @@ export async function attachMedia(
   placed: readonly PlacedFile[],
 ): Promise<void> {
   await em.nativeDelete(PostMedia, { postId, workspaceId });
-  const seen = new Set<string>();
-  for (const file of placed) {
-    const key = `${file.part} ${file.mediaId}`;
-    if (!seen.has(key)) {
-      em.create(PostMedia, { workspaceId, postId, position: seen.size, ...file });
-      seen.add(key);
-    }
+  for (const [position, { mediaId, part, fromUrl, altText }] of placed.entries()) {
+    em.create(PostMedia, { workspaceId, postId, position, mediaId, part, fromUrl, altText });
   }
 }
 

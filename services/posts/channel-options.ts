@@ -10,8 +10,8 @@ import {
 } from '../../networks/content-rules.ts';
 import { listFaults, parser } from '../../runtime/parser.ts';
 import { assertChosen, nameOfChannel, type ChosenChannel } from './choose-channels.ts';
-import type { PostInput } from './content.ts';
-import type { NamedIds } from './post-media.ts';
+import type { PostInput } from './post-request.ts';
+import type { NamedFile } from './read-files.ts';
 
 /** Limit of a channel's options, in characters of JSON. */
 const longestOptions = 50_000;
@@ -31,7 +31,7 @@ export function assertOptions(
   channel: Named,
   options: Options,
   at: string,
-): NamedIds[] {
+): NamedFile[] {
   const faults = faultsOf(rules, channel, options);
   if (faults.length > 0) {
     const list = listFaults(
@@ -45,7 +45,7 @@ export function assertOptions(
   }
 
   const ids = fileIdsIn(rules[channel.platform]?.options ?? noOptions, options);
-  return Object.entries(ids).map(([name, id]) => ({ ids: [id], path: `${at}/${name}` }));
+  return Object.entries(ids).map(([name, mediaId]) => ({ mediaId, path: `${at}/${name}` }));
 }
 
 /**
@@ -58,12 +58,12 @@ export async function assertForChosen(
   rules: RulesByPlatform,
   channels: readonly Named[],
   input: PostInput,
-): Promise<NamedIds[]> {
+): Promise<NamedFile[]> {
   assertChosen(
     channels.map(({ id }) => id),
     input,
   );
-  return assertOptionsOf(rules, input.channelOptions, (ids) =>
+  return assertOptionsOf(rules, input.channel_options, (ids) =>
     channels.filter(({ id }) => ids.includes(id)),
   );
 }
@@ -79,7 +79,7 @@ export async function assertOptionsOf(
   rules: RulesByPlatform,
   given: Readonly<Record<string, Options>> | null | undefined,
   choose: (ids: readonly string[]) => Named[] | Promise<Named[]>,
-): Promise<NamedIds[]> {
+): Promise<NamedFile[]> {
   const ids = Object.keys(given ?? {});
   const channels = ids.length > 0 ? await choose(ids) : [];
   return channels.flatMap((channel) =>
@@ -92,13 +92,12 @@ export const filesInDefaults = (
   rules: RulesByPlatform,
   channels: readonly Pick<ChosenChannel, 'id' | 'platform' | 'options'>[],
   own: Readonly<Record<string, Options>>,
-): NamedIds[] =>
+): NamedFile[] =>
   channels.flatMap(({ id, platform, options }) => {
     const names = fileIdsIn(rules[platform]?.options ?? noOptions, options ?? {});
-    const ids = Object.entries(names).flatMap(([name, file]) =>
-      own[id]?.[name] === undefined ? [file] : [],
+    return Object.entries(names).flatMap(([name, mediaId]) =>
+      own[id]?.[name] === undefined ? [{ mediaId, path: '/channel_ids' }] : [],
     );
-    return ids.length > 0 ? [{ ids, path: '/channel_ids' }] : [];
   });
 
 function faultsOf(

@@ -3,7 +3,7 @@ import type { Em } from '../../db/orm.ts';
 import { findAccounts, type PostOnChannel } from '../../db/repositories/posts.ts';
 import { AppError, channelDetail, pointerToken } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
-import type { PostInput } from './content.ts';
+import type { PostInput } from './post-request.ts';
 
 /** The channel data that content validation needs. */
 export type ChosenChannel = Awaited<ReturnType<typeof findAccounts>>[number];
@@ -52,17 +52,10 @@ function assertKnown(ids: readonly string[], known: ReadonlySet<string>, at: Pla
 }
 
 /** @throws AppError `invalid_channel_ids` when a text, option or file is for a channel that the post does not have. */
-export function assertChosen(
-  ids: readonly string[],
-  { channelBodies, channelOptions, channelMedia }: PostInput,
-): void {
+export function assertChosen(ids: readonly string[], input: PostInput): void {
   const chosen = new Set(ids);
-  for (const [field, given] of Object.entries({
-    channel_bodies: channelBodies,
-    channel_options: channelOptions,
-    channel_media: channelMedia,
-  })) {
-    const stray = Object.keys(given ?? {}).filter((id) => !chosen.has(id));
+  for (const field of ['channel_bodies', 'channel_options', 'channel_media'] as const) {
+    const stray = Object.keys(input[field] ?? {}).filter((id) => !chosen.has(id));
     if (stray.length > 0) {
       const message = (id: string) =>
         `${field} names ${id}, which is not among the post's channels.`;

@@ -1,26 +1,20 @@
-import { timeWarning, type DueTimeRequest } from '../../domain/due-time.ts';
+import { timeWarning } from '../../domain/due-time.ts';
 import { AppError, pointerToken, type ErrorDetail } from '../../domain/errors.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { ChannelFile } from '../../domain/media.ts';
-import { type PostView, type VideoOptions } from '../../domain/post-view.ts';
+import type { PostView } from '../../domain/post-view.ts';
 import { plainFault, type ContentFault } from '../../domain/warnings.ts';
 import { characterCount, isText } from '../../domain/texts.ts';
 import type { Options } from '../../networks/content-rules.ts';
-import { channelFilesOf, givenFiles, mediaLists, type FilesInput } from './given-files.ts';
-import { assertLabels, type LabelsInput } from './labels.ts';
-
-/** The fields of a new post, or those that an edit changes: null clears a field, and undefined leaves it unchanged. */
-export type PostInput = DueTimeRequest &
-  FilesInput &
-  LabelsInput & {
-    readonly body?: string | null | undefined;
-    readonly channelIds?: readonly string[] | undefined;
-    /** Channels' own texts, by channel id. */
-    readonly channelBodies?: Readonly<Record<string, string>> | null | undefined;
-    /** By channel id. */
-    readonly channelOptions?: Readonly<Record<string, Options>> | null | undefined;
-    readonly video?: VideoOptions | null | undefined;
-  };
+import { assertLabels } from './labels.ts';
+import type { PostInput } from './post-request.ts';
+import {
+  channelFilesOf,
+  fileFields,
+  mediaLists,
+  noDownloads,
+  type Downloads,
+} from './read-files.ts';
 
 /**
  * Limit of all texts of a post together, in characters. The first text counts for each channel that gets it, because
@@ -46,20 +40,31 @@ const empty: PostContent = {
   video: null,
 };
 
-export const postContentOf = (input: PostInput): PostContent => editedContent(empty, input);
+export const postContentOf = (input: PostInput, downloads: Downloads = noDownloads): PostContent =>
+  editedContent(empty, input, downloads);
 
 /** Merges the sent fields into the stored content. Null clears a field. */
-export const editedContent = (stored: PostContent, input: PostInput): PostContent => ({
-  body: input.body === undefined ? stored.body : input.body,
-  thread: input.thread === undefined ? stored.thread : input.thread && threadTexts(input.thread),
-  overrides: input.channelBodies === undefined ? stored.overrides : (input.channelBodies ?? {}),
-  options:
-    input.channelOptions === undefined ? stored.options : withoutEmpty(input.channelOptions ?? {}),
+export const editedContent = (
+  stored: PostContent,
+  {
+    body = stored.body,
+    thread,
+    video = stored.video,
+    channel_bodies: overrides = stored.overrides,
+    channel_options: options = stored.options,
+    channel_media: channelMedia,
+  }: PostInput,
+  downloads: Downloads,
+): PostContent => ({
+  body,
+  thread: thread === undefined ? stored.thread : thread && threadTexts(thread),
+  video,
+  overrides: overrides ?? {},
+  options: withoutEmpty(options ?? {}),
   channelFiles:
-    input.channelMedia === undefined
+    channelMedia === undefined
       ? stored.channelFiles
-      : channelFilesOf(input.channelMedia ?? {}),
-  video: input.video === undefined ? stored.video : input.video,
+      : channelFilesOf(channelMedia ?? {}, downloads),
 });
 
 /** The texts of a request's thread. */
@@ -141,7 +146,9 @@ export function requestWarnings(
   input: PostInput,
   { body, thread }: Pick<PostContent, 'body' | 'thread'>,
 ): ContentFault[] {
-  const isTwice = givenFiles(input).some(({ ids = [] }) => new Set(ids).size < ids.length);
+  const isTwice = fileFields(input).some(
+    ({ media_ids: ids }) => new Set(ids).size < (ids?.length ?? 0),
+  );
   const time = timeWarning(input);
   const ignored =
     'The post has both body and thread: thread takes precedence, and body is not published.';
@@ -153,22 +160,16 @@ export function requestWarnings(
   ];
 }
 
-/** Which parts and channels of a post have files. */
-type Filled = {
-  readonly parts: ReadonlySet<number>;
-  /** Channels' own files, by channel id. */
-  readonly channels: Readonly<Record<string, readonly unknown[]>>;
-};
-
 /**
+ * @param parts The parts that have files.
  * @param channelIds The post's channels.
  * @param input The request, whose places the errors name.
  * @throws AppError `empty_body` for a post without text and media, or a blank text without files beside it;
  *   `invalid_request` for too much text.
  */
 export function assertNotEmpty(
-  { body, thread, overrides }: PostContent,
-  { parts, channels }: Filled,
+  { body, thread, overrides, channelFiles }: PostContent,
+  parts: ReadonlySet<number>,
   channelIds: readonly string[],
   input: PostInput,
 ): void {
@@ -176,15 +177,15 @@ export function assertNotEmpty(
   const first = thread?.[0] ?? body ?? '';
   const repeats = channelIds.filter((id) => overrides[id] === undefined).length - 1;
   assertShortEnough(texts, characterCount(first) * Math.max(0, repeats));
-  const ofChannels = Object.values(channels).some(({ length }) => length > 0);
+  const ofChannels = Object.values(channelFiles).some(({ length }) => length > 0);
   const hasMedia = parts.size > 0 || ofChannels;
-  const all = { body, thread: input.thread ?? thread, channelBodies: overrides };
+  const all = { body, thread: input.thread ?? thread, channel_bodies: overrides };
   const blank = textsOf(all).filter(([path, text]) => {
     const [, field = '', key = ''] = path.split('/');
     const hasFiles = {
       body: hasMedia,
       thread: parts.has(Number(key)) || (key === '0' && ofChannels),
-      channel_bodies: (channels[key]?.length ?? parts.size) > 0,
+      channel_bodies: (channelFiles[key]?.length ?? parts.size) > 0,
     }[field];
     return text.trim() === '' && !hasFiles;
   });
@@ -203,29 +204,30 @@ export function assertNotEmpty(
 
 type Located = readonly [path: ErrorDetail['path'], text: string];
 
-function textsOf(input: PostInput): Located[] {
-  const { body, thread, channelBodies } = input;
-  return [
-    ...(typeof body === 'string' ? [['/body', body] as const] : []),
-    ...(thread ?? []).map((part, index) =>
-      typeof part === 'string'
-        ? ([`/thread/${index}`, part] as const)
-        : ([`/thread/${index}/text`, part.text ?? ''] as const),
-    ),
-    ...Object.entries(channelBodies ?? {}).map(
-      ([id, text]) => [`/channel_bodies/${pointerToken(id)}`, text] as const,
-    ),
-  ];
-}
+const textsOf = ({
+  body,
+  thread,
+  channel_bodies: overrides,
+}: Pick<PostInput, 'body' | 'thread' | 'channel_bodies'>): Located[] => [
+  ...(typeof body === 'string' ? [['/body', body] as const] : []),
+  ...(thread ?? []).map((part, index) =>
+    typeof part === 'string'
+      ? ([`/thread/${index}`, part] as const)
+      : ([`/thread/${index}/text`, part.text ?? ''] as const),
+  ),
+  ...Object.entries(overrides ?? {}).map(
+    ([id, text]) => [`/channel_bodies/${pointerToken(id)}`, text] as const,
+  ),
+];
 
 const altTextsOf = (input: PostInput): Located[] => [
-  ...givenFiles(input).flatMap(({ altTexts, at }) =>
+  ...fileFields(input).flatMap(({ alt_texts: altTexts, at }) =>
     Object.entries(altTexts ?? {}).map(
       ([id, text]) => [`${at}/alt_texts/${pointerToken(id)}`, text] as const,
     ),
   ),
   ...mediaLists(input).flatMap(({ items, at }) =>
-    items.flatMap(({ altText }, index) =>
+    items.flatMap(({ alt_text: altText }, index) =>
       typeof altText === 'string' ? [[`${at}/${index}/alt_text`, altText] as const] : [],
     ),
   ),

@@ -3,12 +3,11 @@ import { lockPostMedia, type PostFile } from '../../db/repositories/media.ts';
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import { isSent, linksOf } from '../../domain/live-parts.ts';
 import { plainFault, type ContentFault } from '../../domain/warnings.ts';
-import type { Options } from '../../networks/content-rules.ts';
 import type { Caller } from '../context.ts';
 import { findReplayed, type RequestKey } from '../idempotency.ts';
 import { namesOfChannels, settleFirst } from './choose-channels.ts';
-import type { PostInput } from './content.ts';
 import { createPost, type Created, type CreateDeps } from './create-post.ts';
+import type { PostInput } from './post-request.ts';
 
 /**
  * Creates a draft with the content of a post: its texts, options and files, for its connected channels.
@@ -87,60 +86,50 @@ type Source = WholePost & { readonly files: readonly PostFile[] };
 /** The post as a request. Files from URLs are in the library by now, and are named by id. */
 function inputOf({ post, channels, files }: Source): PostInput {
   const { body, thread, timezone, video, tags, metadata } = post;
-  const kept = files.filter((file) => !file.isDeleted);
-  const filesOf = (part: number) => {
-    const own = kept.filter((file) => file.part === part);
-    const texts = own.flatMap(({ mediaId, altText }) =>
-      altText === null ? [] : [[mediaId, altText] as const],
+  const isDeleted = (id: unknown): boolean =>
+    files.some((file) => file.isDeleted && file.mediaId === id);
+  const mediaOf = (part: number) =>
+    files
+      .filter((file) => file.part === part && !file.isDeleted)
+      .map(({ mediaId, altText }) => ({ media_id: mediaId, alt_text: altText }));
+  const ofChannels = <T>(own: (row: PostOnChannel['row']) => T | null | undefined) =>
+    Object.fromEntries(
+      channels.flatMap(({ row }) => {
+        const value = own(row) ?? null;
+        return value === null ? [] : [[row.channelId, value] as const];
+      }),
     );
-    return { mediaIds: own.map(({ mediaId }) => mediaId), altTexts: Object.fromEntries(texts) };
-  };
-  const withFiles = (text: string, part: number) => ({ text, ...filesOf(part) });
-  const bodies = channels.flatMap(({ row }) =>
-    row.body === null ? [] : [[row.channelId, row.body] as const],
-  );
-  const deleted = new Set(files.filter((file) => file.isDeleted).map(({ mediaId }) => mediaId));
-  const media = channels.flatMap(({ row }) => {
-    const left = row.media?.filter(({ media_id: mediaId }) => !deleted.has(mediaId));
-    return left
-      ? [
-          [
-            row.channelId,
-            left.map((file) => ({ mediaId: file.media_id, altText: file.alt_text })),
-          ] as const,
-        ]
-      : [];
-  });
-  const options = channels.map(({ row }) => [row.channelId, optionsOf(row, files)] as const);
   return {
-    ...(body === null ? {} : { body }),
-    thread: thread && thread.map((text, part) => (part === 0 ? text : withFiles(text, part))),
-    channelIds: channels.map(({ account }) => account.id),
-    channelBodies: Object.fromEntries(bodies),
-    channelOptions: Object.fromEntries(options),
-    channelMedia: Object.fromEntries(media),
-    timezone,
+    body,
+    thread:
+      thread && thread.map((text, part) => (part > 0 ? { text, media: mediaOf(part) } : text)),
+    channel_ids: channels.map(({ account }) => account.id),
+    channel_bodies: ofChannels(({ body: own }) => own),
+    // Channel defaults are the current ones, as for any new post.
+    channel_options: ofChannels(({ options }) =>
+      Object.fromEntries(Object.entries(options ?? {}).filter(([, value]) => !isDeleted(value))),
+    ),
+    channel_media: ofChannels(({ media }) => media?.filter((file) => !isDeleted(file.media_id))),
+    timezone: timezone ?? null,
     tags,
     metadata,
-    ...filesOf(0),
+    media: mediaOf(0),
     video,
   };
 }
 
-/** Options that name a deleted file are left out. Channel defaults are the current ones, as for any new post. */
-function optionsOf({ options }: PostOnChannel['row'], files: readonly PostFile[]): Options {
-  const deleted = new Set<unknown>(files.filter((one) => one.isDeleted).map((one) => one.mediaId));
-  return Object.fromEntries(
-    Object.entries(options ?? {}).filter(([, value]) => !deleted.has(value)),
-  );
-}
-
-const isEmpty = ({ body, thread, channelBodies, channelMedia, mediaIds }: PostInput): boolean =>
+const isEmpty = ({
+  body,
+  thread,
+  channel_bodies: bodies,
+  channel_media: files,
+  media,
+}: PostInput) =>
   !body?.trim() &&
   !thread &&
-  Object.keys(channelBodies ?? {}).length === 0 &&
-  (mediaIds ?? []).length === 0 &&
-  Object.values(channelMedia ?? {}).every((files) => files.length === 0);
+  Object.keys(bodies ?? {}).length === 0 &&
+  (media ?? []).length === 0 &&
+  Object.values(files ?? {}).every(({ length }) => length === 0);
 
 const notesOf = (gone: string, deleted: readonly string[]): ContentFault[] => [
   ...(gone !== ''

@@ -13,8 +13,9 @@ import {
   namesOfChannels,
   type ChosenChannel,
 } from './choose-channels.ts';
-import { bytesOfJson, contentBytes, type PostContent, type PostInput } from './content.ts';
-import { channelWarning, channelWarnings, type ChannelValidation } from './validate-content.ts';
+import { bytesOfJson, contentBytes, type PostContent } from './content.ts';
+import type { PostInput } from './post-request.ts';
+import { warningsOfChannel, type ChannelValidation } from './validate-content.ts';
 
 export type EditedChannels = {
   /**
@@ -47,7 +48,7 @@ export async function editChannels(
 ): Promise<EditedChannels> {
   assertNotBeingRemoved(channels);
   const had = channels.map(({ account }) => account.id);
-  const asked = input.channelIds ?? had;
+  const asked = input.channel_ids ?? had;
   const at = (id: string): string => `/channel_ids/${asked.indexOf(id)}`;
   const wanted = await chooseChannels(em, post.workspaceId, asked, at, had);
   const ids = new Set(wanted.map(({ id }) => id));
@@ -86,7 +87,10 @@ export async function editChannels(
 }
 
 /** Warnings about channels that stay although the request leaves them out. */
-export const stayed = ({ kept }: EditedChannels, { channelIds }: PostInput): ContentFault[] =>
+export const stayed = (
+  { kept }: EditedChannels,
+  { channel_ids: channelIds }: PostInput,
+): ContentFault[] =>
   [...kept.values()]
     .filter(({ account }) => channelIds && !channelIds.includes(account.id))
     .map((channel) => {
@@ -159,11 +163,6 @@ const unsent = {
 /** Its owner sends it again, so an earlier removal is over. */
 const again = (status: 'draft' | 'scheduled') => ({ ...waiting(status), unpublish: null });
 
-const warnedOf = (validation: ChannelValidation, sameText: string | undefined) => ({
-  warning: channelWarning(validation, sameText),
-  warnings: channelWarnings(validation, sameText),
-});
-
 /**
  * Writes the channels of an edited post.
  *
@@ -212,7 +211,7 @@ export function writeChannels(
     const row = kept.get(channelId)?.row;
     const text = { textHash: validation.textHash, textDueAt: edit.dueAt };
     const own = { ...ownOf(channelId), defaults: validation.channel.options, ...text };
-    const warned = warnedOf(validation, edit.sameTexts.get(channelId));
+    const warned = warningsOfChannel(validation, edit.sameTexts.get(channelId));
     const [status, position] = [edit.status, order.indexOf(channelId)];
     if (!row) {
       const key = { workspaceId, postId, channelId, position };

@@ -1,29 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
-import {
-  attachMedia,
-  lockPostMedia,
-  type PlacedFile,
-  type PostFile,
-} from '../../db/repositories/media.ts';
+import { attachMedia, lockPostMedia, type PlacedFile } from '../../db/repositories/media.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { QuotaOwner } from '../context.ts';
-import { insertMedia, type MediaToInsert } from '../media/store-files.ts';
-import type { PostInput } from './content.ts';
-import { givenFiles, type GivenFiles } from './given-files.ts';
+import type { MediaToInsert } from '../media/store-files.ts';
 import {
   altTextBytes,
-  assertOwnAltTexts,
-  chooseMedia,
-  downloadedFiles,
+  apartFiles,
+  claimMedia,
   factsOf,
-  idsOfParts,
-  namedFiles,
-  optionFiles,
   type FileToValidate,
-  type NamedIds,
 } from './post-media.ts';
+import type { PostInput } from './post-request.ts';
+import { placeFiles, type Downloads, type NamedFile } from './read-files.ts';
 
 export type EditedMedia = {
   readonly files: readonly FileToValidate[];
@@ -31,8 +21,6 @@ export type EditedMedia = {
   readonly deleted: readonly string[];
   /** Parts that have files, also deleted ones. */
   readonly parts: ReadonlySet<number>;
-  /** Whether the post's files or its own alt texts have changed. */
-  readonly isChanged: boolean;
   /** Growth of its own alt texts in bytes. */
   readonly textBytes: number;
   /** Later parts of a new `thread` that had files and now have none. */
@@ -43,17 +31,16 @@ export type EditedMedia = {
 
 type OptionFiles = {
   /** Files of the options and of single channels in the request. */
-  readonly sent: readonly NamedIds[];
+  readonly sent: readonly NamedFile[];
   /** Files of the channel defaults that the post adopts. */
-  readonly inDefaults: readonly NamedIds[];
-  /** All option values and channels' own files of the edited post. A file that is not among them is removed. */
-  readonly values: ReadonlySet<unknown>;
+  readonly inDefaults: readonly NamedFile[];
+  /** All options and channels' own files of the edited post, as JSON. A file that is not in it is removed. */
+  readonly json: string;
 };
 
 /**
- * Computes and attaches the post's files after an edit. `media_ids` replaces the files of the first part that came by
- * id, `media_urls` those that came by URL, `media` both, and `thread` those of the later parts. Omitted fields leave their files
- * unchanged. Files that stay on the first part keep their alt texts unless `alt_texts` is sent.
+ * Computes and attaches the post's files after an edit. One that was deleted meanwhile stays, and is reported by the
+ * post, unless the request names it.
  *
  * @throws AppError `invalid_media_ids`, `quota_exceeded`
  */
@@ -63,64 +50,46 @@ export async function editPostMedia(
   edit: {
     readonly input: PostInput;
     readonly downloaded: MediaToInsert;
+    readonly downloads: Downloads;
     readonly owner: QuotaOwner;
     /** Files that options and defaults of the edited post name. */
     readonly inOptions: OptionFiles;
   },
   now: Date,
 ): Promise<EditedMedia> {
-  const { id: postId, workspaceId } = post;
-  const { input, downloaded, owner, inOptions } = edit;
+  const { input, downloaded, downloads, owner } = edit;
+  const { sent, inDefaults, json } = edit.inOptions;
   const rows = await lockPostMedia(em, post);
-  const given = givenFiles(input);
-  const kept = rows.filter((row) =>
-    row.part < 0 ? isStillNamed(row, inOptions) : isKept(row, given[0], input),
+  const kept = rows.flatMap((stored) =>
+    stored.part < 0 && json.includes(stored.mediaId)
+      ? [{ mediaId: stored.mediaId, path: '/media_ids', stored }]
+      : [],
   );
-  const ids = kept.flatMap(({ mediaId, isDeleted }) => (isDeleted ? [] : [mediaId]));
-  const newInDefaults = withoutKept(inOptions.inDefaults, kept);
-  const named = [
-    ...idsOfParts(given),
-    ...inOptions.sent,
-    ...newInDefaults,
-    { ids, path: '/media_ids' },
-  ];
-  const found = await chooseMedia(em, workspaceId, named, downloaded.files);
-  const inserted = await insertMedia(em, owner, downloaded, now);
-  for (const file of inserted) {
-    found.set(file.id, file);
-  }
-
-  const placed = [
-    ...placedAfter(rows, kept, given),
-    ...optionFiles(inOptions.sent),
-    ...kept.filter(({ part }) => part < 0).map(placeOf),
-    ...optionFiles(newInDefaults),
-  ];
-  assertOwnAltTexts(given, placed);
-  const before = rows.map(placeOf);
-  const isChanged = !isDeepStrictEqual(placed, before);
-  if (isChanged) {
-    await attachMedia(em, workspaceId, postId, placed);
+  const isKept = ({ mediaId }: NamedFile) => kept.some((one) => one.mediaId === mediaId);
+  const apart = [...sent, ...kept, ...inDefaults.filter((file) => !isKept(file))];
+  const files = placeFiles(input, downloads, rows);
+  const placed = [...files, ...apartFiles(apart)];
+  const named = [...files, ...apart].filter(({ stored }) => !stored?.isDeleted);
+  const found = await claimMedia(em, owner, named, downloaded, now);
+  if (placed.length + rows.length > 0) {
+    await attachMedia(em, post.workspaceId, post.id, placed);
   }
 
   const whole = rows.filter(({ isDeleted }) => !isDeleted);
+  const after = placed.filter(({ mediaId }) => found.has(mediaId));
   return {
-    files: factsOf(placed, found, given),
-    deleted: kept.flatMap(({ isDeleted, name }) => (isDeleted ? [name] : [])),
-    parts: new Set(placed.flatMap(({ part }) => (part < 0 ? [] : [part]))),
-    isChanged,
+    files: factsOf(placed, found),
+    deleted: placed.flatMap(({ stored }) => (stored?.isDeleted ? [stored.name] : [])),
+    parts: new Set(files.map(({ part }) => part)),
     emptiedParts: emptied(whole, placed, input.thread?.length ?? 0),
-    textBytes: altTextBytes(placed) - altTextBytes(before),
-    changedParts: changedParts(
-      whole,
-      placed.filter(({ mediaId }) => found.has(mediaId)),
-    ),
+    textBytes: altTextBytes(placed) - altTextBytes(rows),
+    changedParts: changedParts(whole, after),
   };
 }
 
 /** @param parts Length of the new thread; 0 without one. */
 function emptied(
-  before: readonly PostFile[],
+  before: readonly PlacedFile[],
   placed: readonly PlacedFile[],
   parts: number,
 ): number[] {
@@ -128,63 +97,6 @@ function emptied(
   const had = [...new Set(before.map(({ part }) => part))];
   return had.filter((part) => part > 0 && part < parts && !filled.has(part));
 }
-
-/** Leaves out files that the post already has: one that was deleted meanwhile is reported by the post, not refused. */
-const withoutKept = (named: readonly NamedIds[], kept: readonly PostFile[]): NamedIds[] =>
-  named.map(({ ids, path }) => ({
-    path,
-    ids: ids.filter((id) => !kept.some(({ part, mediaId }) => part < 0 && mediaId === id)),
-  }));
-
-/** Files that the request itself names are placed again. */
-const isStillNamed = ({ mediaId }: PostFile, { sent, values }: OptionFiles): boolean =>
-  values.has(mediaId) && !sent.some(({ ids }) => ids.includes(mediaId));
-
-function isKept(
-  { part, fromUrl }: PostFile,
-  first: GivenFiles,
-  { thread, mediaUrls }: PostInput,
-): boolean {
-  if (part > 0) {
-    return thread === undefined;
-  }
-
-  return (fromUrl ? mediaUrls : first.ids) === undefined;
-}
-
-/** All files of the edited post, in order. Files that were deleted from the library keep their position. */
-function placedAfter(
-  rows: readonly PostFile[],
-  kept: readonly PostFile[],
-  [first, ...later]: readonly [GivenFiles, ...GivenFiles[]],
-): PlacedFile[] {
-  const stored = rows.flatMap(({ part, mediaId, altText }) =>
-    part === 0 && altText !== null ? [[mediaId, altText] as const] : [],
-  );
-  const altTexts = first.altTexts ?? Object.fromEntries(stored);
-  const ofFirst = kept
-    .filter(({ part }) => part === 0)
-    .map(({ mediaId, part, fromUrl }) => ({
-      mediaId,
-      part,
-      fromUrl,
-      altText: altTexts[mediaId] ?? null,
-    }));
-  return [
-    ...(first.ids ? namedFiles({ ...first, altTexts }) : ofFirst.filter((file) => !file.fromUrl)),
-    ...ofFirst.filter((file) => file.fromUrl),
-    ...downloadedFiles(first),
-    ...kept.filter(({ part }) => part > 0).map(placeOf),
-    ...later.flatMap(namedFiles),
-  ];
-}
-
-const placeOf = ({ mediaId, part, fromUrl, altText }: PlacedFile): PlacedFile => ({
-  mediaId,
-  part,
-  fromUrl,
-  altText,
-});
 
 function changedParts(
   before: readonly PlacedFile[],

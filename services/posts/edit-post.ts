@@ -26,14 +26,14 @@ import {
   requestWarnings,
   textBytes,
   type PostContent,
-  type PostInput,
 } from './content.ts';
 import { editChannels, stayed, writeChannels, type EditedChannels } from './edit-channels.ts';
 import { assertNoneDeleted, editPostMedia, type EditedMedia } from './edit-media.ts';
-import { givenUrls, withDownloads } from './given-files.ts';
 import { editedLabels, withExternalId, type Labels } from './labels.ts';
-import { idsOfChannels } from './post-media.ts';
-import { warningFor, warningsFor } from './validate-content.ts';
+import { filesOfChannels } from './post-media.ts';
+import type { PostInput } from './post-request.ts';
+import { downloadsOf, givenUrls, type Downloads } from './read-files.ts';
+import { warningsOfPost } from './validate-content.ts';
 import { validateEdit } from './validate-edit.ts';
 
 type Deps = Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'rules' | 'media' | 'publicUrl'>;
@@ -44,6 +44,7 @@ type Edit = {
   /** Undefined keeps the time. Null makes the post a draft. */
   readonly dueAt: Date | null | undefined;
   readonly downloaded: MediaToInsert;
+  readonly downloads: Downloads;
 };
 
 /**
@@ -62,18 +63,18 @@ export async function editPost(
 ): Promise<PostToSync | null> {
   assertHasPlan(caller);
   assertTexts(input);
-  assertReaches(caller, input.channelIds ?? []);
+  assertReaches(caller, input.channel_ids ?? []);
   const urls = givenUrls(input);
   const { workspaceId } = caller;
-  const isTimed = input.scheduledAt !== undefined || input.scheduleInMinutes !== undefined;
+  const isTimed = input.scheduled_at !== undefined || input.schedule_in_minutes !== undefined;
   const before = await findPost(deps.orm.em.fork(), { workspaceId, postId });
   assertEditable(before); // Before any download.
   const asked = dueTime(withLocalTime(input, before.post), deps.now());
   const dueAt = isTimed ? asked : undefined;
   const downloaded = await downloadMedia(deps, caller, urls, signal);
   try {
-    const whole = withDownloads(input, urls, downloaded.files);
-    const edit = { postId, input: whole, dueAt, downloaded };
+    const downloads = downloadsOf(urls, downloaded.files);
+    const edit = { postId, input, dueAt, downloaded, downloads };
     return await withExternalId(deps.orm.em.fork(), caller, input, () =>
       deps.orm.em.fork().transactional((em) => applyEdit(deps, em, caller, edit)),
     );
@@ -110,8 +111,7 @@ async function applyEdit(
   assertPostChannels(caller, channels.order);
   const { content, media } = await editContent(deps, em, caller, post, channels, edit);
   const missing = assertNoneDeleted(media, dueAt !== null);
-  const filled = { parts: media.parts, channels: content.channelFiles };
-  assertNotEmpty(content, filled, channels.order, input);
+  assertNotEmpty(content, media.parts, channels.order, input);
   const validations = await validateEdit(deps.rules, channels, content, media, dueAt !== null);
   const status = dueAt ? 'scheduled' : 'draft';
   const sameTexts = await sameTextWarnings(em, { ...scope, dueAt }, validations);
@@ -124,11 +124,11 @@ async function applyEdit(
     ...stayed(channels, input),
     ...movedTo(timed, input, post.scheduledAt, dueAt),
   ];
-  const [warning, warnings] = [warningFor(validations, notes), warningsFor(validations, notes)];
   const { timezone = post.timezone ?? null } = input;
   const wasScheduled = post.status === 'scheduled';
   const labels = editedLabels(post, input);
-  const change: Change = { content, labels, dueAt, timezone, status, warning, warnings };
+  const warned = warningsOfPost(validations, notes);
+  const change: Change = { content, labels, dueAt, timezone, status, ...warned };
   const timeChanged = changePost(post, change, deps.now());
   await em.flush();
   if (timeChanged && (dueAt || wasScheduled)) {
@@ -164,12 +164,12 @@ const notesOn = (
 
 /** A warning when a time zone without a time moves the post. */
 const movedTo = (
-  { scheduledAt: local }: PostInput,
+  { scheduled_at: local }: PostInput,
   asked: PostInput,
   before: Date | null,
   after: Date | null,
 ) =>
-  local !== asked.scheduledAt && before && after && before.getTime() !== after.getTime()
+  local !== asked.scheduled_at && before && after && before.getTime() !== after.getTime()
     ? [
         plainFault(
           `The post keeps its local time ${local} in the new timezone: it was due at ${before.toISOString()}, and is due at ${after.toISOString()}. Send scheduled_at too for another time.`,
@@ -198,34 +198,30 @@ async function editContent(
   edit: Edit,
 ) {
   const { input } = edit;
-  const sent = await assertOptionsOf(deps.rules, input.channelOptions, (ids) =>
+  const sent = await assertOptionsOf(deps.rules, input.channel_options, (ids) =>
     chooseChannels(em, post.workspaceId, ids),
   );
   const { body, thread, video } = post;
   const { overrides, options, channelFiles } = channels;
   const before = { body, thread, video, overrides, options, channelFiles };
-  const content = editedContent(before, input);
+  const content = editedContent(before, input, edit.downloads);
   const inDefaults = filesInDefaults(deps.rules, channels.open, content.options);
-  const ofChannels = input.channelMedia === undefined ? [] : idsOfChannels(content);
-  const values = valuesOf(channels, content);
-  const inOptions = { sent: [...sent, ...ofChannels], inDefaults, values };
+  const ofChannels = input.channel_media === undefined ? [] : filesOfChannels(content);
+  const json = optionsJson(channels, content);
+  const inOptions = { sent: [...sent, ...ofChannels], inDefaults, json };
   const media = await editPostMedia(em, post, { ...edit, owner, inOptions }, deps.now());
   return { content, media };
 }
 
-/** All values of the post's options, of the defaults that it keeps, and the channels' own files. */
-function valuesOf({ kept, open }: EditedChannels, content: PostContent): ReadonlySet<unknown> {
+/** The post's options, merged over the defaults that it keeps, and the channels' own files. */
+function optionsJson({ kept, open }: EditedChannels, content: PostContent): string {
   const defaults = new Map([...kept].map(([id, { row }]) => [id, row.defaults]));
   for (const { id, options } of open) {
     defaults.set(id, options);
   }
 
-  return new Set([
-    ...[...defaults].flatMap(([id, ofChannel]) =>
-      Object.values({ ...ofChannel, ...content.options[id] }),
-    ),
-    ...idsOfChannels(content).flatMap(({ ids }) => ids),
-  ]);
+  const options = [...defaults].map(([id, own]) => Object.assign({}, own, content.options[id]));
+  return JSON.stringify([options, content.channelFiles]);
 }
 
 type Change = {

@@ -4,6 +4,7 @@ import type { Em } from '../../db/orm.ts';
 import { channelsOfPost } from '../../db/repositories/posts.ts';
 import { AppError, pointerToken, type ErrorDetail } from '../../domain/errors.ts';
 import { isText, normalized } from '../../domain/texts.ts';
+import type { PostInput } from './post-request.ts';
 
 /** The caller's own notes on a post. They are neither published nor sent to Temporal. */
 export type Labels = {
@@ -13,22 +14,24 @@ export type Labels = {
   readonly externalId: string | null;
 };
 
-/** The labels in a request: null clears one, and undefined leaves it unchanged. */
-export type LabelsInput = {
-  readonly [Name in keyof Labels]?: Labels[Name] | null | undefined;
-};
+type LabelsInput = Pick<PostInput, 'tags' | 'metadata' | 'external_id'>;
 
 const none: Labels = { tags: [], metadata: {}, externalId: null };
 
 export const labelsOf = (input: LabelsInput): Labels => editedLabels(none, input);
 
-export const editedLabels = (stored: Labels, input: LabelsInput): Labels => ({
-  tags: input.tags === undefined ? stored.tags : (input.tags ?? []).map(storedTag),
-  metadata: input.metadata === undefined ? stored.metadata : (input.metadata ?? {}),
-  externalId:
-    input.externalId === undefined
-      ? stored.externalId
-      : input.externalId && normalized(input.externalId, 'NFC'),
+/** Null clears a label, and undefined leaves it unchanged. */
+export const editedLabels = (
+  stored: Labels,
+  {
+    tags = stored.tags,
+    metadata = stored.metadata,
+    external_id: externalId = stored.externalId,
+  }: LabelsInput,
+): Labels => ({
+  tags: (tags ?? []).map(storedTag),
+  metadata: metadata ?? {},
+  externalId: externalId && normalized(externalId, 'NFC'),
 });
 
 const storedTag = (tag: string): string => normalized(tag, 'NFC').trim();
@@ -38,7 +41,7 @@ const longestKey = 40;
 const noText = 'must be text: no NUL, no half of a surrogate pair';
 
 /** @throws AppError `invalid_request` that names every faulty label. */
-export function assertLabels({ tags, metadata, externalId }: LabelsInput): void {
+export function assertLabels({ tags, metadata, external_id: externalId }: LabelsInput): void {
   const details: ErrorDetail[] = [];
   const check = (path: string, value: string, fault: string | null): void => {
     const message = isText(value) ? fault : noText;
@@ -77,7 +80,7 @@ export function assertLabels({ tags, metadata, externalId }: LabelsInput): void 
 export async function withExternalId<T>(
   em: Em,
   holder: Holder,
-  { externalId }: LabelsInput,
+  { external_id: externalId }: LabelsInput,
   write: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -97,7 +100,7 @@ export async function withExternalId<T>(
 export async function assertFreeExternalId(
   em: Em,
   holder: Holder,
-  { externalId }: LabelsInput,
+  { external_id: externalId }: LabelsInput,
 ): Promise<void> {
   const owner = typeof externalId === 'string' && (await ownerOf(em, holder, externalId));
   if (owner) {
@@ -111,9 +114,12 @@ type Holder = Pick<Actor, 'workspaceId' | 'channelIds'>;
 async function ownerOf(
   em: Em,
   { workspaceId, channelIds = null }: Holder,
-  externalId: LabelsInput['externalId'],
+  externalId: LabelsInput['external_id'],
 ): Promise<{ readonly id: string | null } | null> {
-  const which = { workspaceId, externalId: labelsOf({ externalId }).externalId };
+  const which = {
+    workspaceId,
+    externalId: labelsOf({ external_id: externalId ?? null }).externalId,
+  };
   const post = await em.findOne(Post, which, { fields: ['id'] });
   if (!post || channelIds === null) {
     return post;

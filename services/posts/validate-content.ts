@@ -128,7 +128,9 @@ export function assertPublishable(validations: readonly ChannelValidation[]): vo
     throw new AppError('no_channels', message, { details: [{ path: '/channel_ids', message }] });
   }
 
-  const faults = faultsOf(validations);
+  const faults = validations.flatMap(({ channel, errors }) =>
+    errors.map((error) => `${nameOfChannel(channel)}: ${error}`),
+  );
   if (faults.length > 0) {
     throw new AppError('invalid_content', faults.join(' '), {
       details: validations.flatMap(detailsOf),
@@ -155,35 +157,31 @@ function firstOf<T>(all: readonly T[], most: number): (T | ContentFault)[] {
   return left > 1 ? [...all.slice(0, most - 1), plainFault(more)] : [...all];
 }
 
+/** A list of warnings, and the same as one text; null when there are none. */
+type Warned = { readonly warning: string | null; readonly warnings: PostWarning[] };
+
 /**
- * The problems with which a post is stored anyway, for its `warnings`.
+ * The problems with which a post is stored anyway.
  *
  * @param notes Other warnings, which come first.
  */
-export function warningsFor(
+export function warningsOfPost(
   validations: readonly ChannelValidation[],
   notes: readonly ContentFault[],
-): PostWarning[] {
+): Warned {
+  const names = new Map(validations.map(({ channel }) => [channel.id, nameOfChannel(channel)]));
   const ofChannels = validations.flatMap(({ channel, describe, errors }) =>
     firstOf([...describe(errors), ...accessFaults(channel)], mostOfChannel).map((fault) =>
       Object.assign({}, fault, { channel_id: channel.id }),
     ),
   );
-  return firstOf([...notes, ...ofChannels], mostOfPost).map((fault) =>
+  const warnings: PostWarning[] = firstOf([...notes, ...ofChannels], mostOfPost).map((fault) =>
     Object.assign({ channel_id: null }, fault),
   );
-}
-
-/** The same as one text; null when there are none. */
-export function warningFor(
-  validations: readonly ChannelValidation[],
-  notes: readonly ContentFault[],
-): string | null {
-  const names = new Map(validations.map(({ channel }) => [channel.id, nameOfChannel(channel)]));
-  const sentences = warningsFor(validations, notes).map(({ channel_id: id, message }) =>
+  const sentences = warnings.map(({ channel_id: id, message }) =>
     id === null ? message : `${names.get(id)}: ${message}`,
   );
-  return sentences.join(' ') || null;
+  return { warning: sentences.join(' ') || null, warnings };
 }
 
 /** A warning that nothing can be sent to the account now. */
@@ -200,29 +198,20 @@ export const accessFaults = ({ state, disconnectedAt }: ChosenChannel): ContentF
       ]
     : [];
 
-/** The channel's `warnings`. @param sameText A warning about another post. */
-export const channelWarnings = (
+/** The warnings of a channel. @param sameText A warning about another post. */
+export function warningsOfChannel(
   { channel, describe, warnings }: ChannelValidation,
-  sameText: string | null = null,
-): PostWarning[] =>
-  [
+  sameText?: string,
+): Warned {
+  const faults = [
     ...firstOf(describe(warnings), mostOfChannel),
-    ...(sameText === null ? [] : [plainFault(sameText, 'same_text')]),
-  ].map((fault) => Object.assign({}, fault, { channel_id: channel.id }));
-
-/** The same as one text; null when there are none. */
-export const channelWarning = (
-  validation: ChannelValidation,
-  sameText: string | null = null,
-): string | null =>
-  channelWarnings(validation, sameText)
-    .map(({ message }) => message)
-    .join(' ') || null;
-
-const faultsOf = (validations: readonly ChannelValidation[]): string[] =>
-  validations.flatMap(({ channel, errors }) =>
-    errors.map((error) => `${nameOfChannel(channel)}: ${error}`),
-  );
+    ...(sameText === undefined ? [] : [plainFault(sameText, 'same_text')]),
+  ];
+  return {
+    warning: faults.map(({ message }) => message).join(' ') || null,
+    warnings: faults.map((fault) => Object.assign({}, fault, { channel_id: channel.id })),
+  };
+}
 
 /** A channel's texts and files in the request. */
 type Place = {

@@ -1,30 +1,16 @@
 import { sameTextWarnings } from '../../db/same-text.ts';
-import { dueTime } from '../../domain/due-time.ts';
 import { plainFault, type ContentFault, type PostWarning } from '../../domain/warnings.ts';
 import type { AttachmentFacts, ValidationResult } from '../../networks/content-rules.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import { assertMediaQuota } from '../quotas/media-quota.ts';
-import { assertForChosen, filesInDefaults } from './channel-options.ts';
-import { chooseChannels } from './choose-channels.ts';
-import {
-  assertNotEmpty,
-  assertTexts,
-  postContentOf,
-  requestWarnings,
-  type PostInput,
-} from './content.ts';
-import { givenFiles, givenUrls, partsWithFiles, withDownloads } from './given-files.ts';
+import { checkRequest } from './check-request.ts';
+import { postContentOf, requestWarnings } from './content.ts';
 import { assertFreeExternalId } from './labels.ts';
-import {
-  chooseMedia,
-  factsOf,
-  idsOfChannels,
-  idsOfParts,
-  optionFiles,
-  placeFiles,
-} from './post-media.ts';
+import { apartFiles, chooseMedia, factsOf, filesOfChannels } from './post-media.ts';
+import type { PostInput } from './post-request.ts';
+import { downloadsOf, noDownloads, placeFiles } from './read-files.ts';
 import { accessFaults, validateContent, type ChannelValidation } from './validate-content.ts';
 
 type Limits = {
@@ -70,27 +56,14 @@ export async function validatePost(
   signal?: AbortSignal,
 ): Promise<Validation> {
   const { workspaceId } = owner;
-  assertTexts(input);
-  const urls = givenUrls(input);
-  const withoutUrls = withDownloads(input, urls, []);
-  const early = postContentOf(withoutUrls);
-  const named = givenFiles(withoutUrls);
-  const filled = { parts: partsWithFiles(input), channels: input.channelMedia ?? {} };
-  assertNotEmpty(early, filled, input.channelIds ?? [], input);
-  const dueAt = dueTime(input, deps.now());
   const em = deps.orm.em.fork();
-  const channels = await chooseChannels(em, workspaceId, input.channelIds ?? []);
-  const inOptions = [
-    ...(await assertForChosen(deps.rules, channels, input)),
-    ...filesInDefaults(deps.rules, channels, early.options),
+  const { urls, dueAt, channels, optionFiles } = await checkRequest(deps, em, workspaceId, input);
+  const named = [
+    ...placeFiles(input, noDownloads),
+    ...optionFiles,
+    ...filesOfChannels(postContentOf(input)),
   ];
-  const found = new Map<string, AttachmentFacts>(
-    await chooseMedia(em, workspaceId, [
-      ...idsOfParts(named),
-      ...inOptions,
-      ...idsOfChannels(early),
-    ]),
-  );
+  const found = new Map<string, AttachmentFacts>(await chooseMedia(em, workspaceId, named));
   await assertFreeExternalId(em, owner, input);
   const downloaded = await downloadMedia(deps, owner, urls, signal);
   await downloaded.removeUnclaimed();
@@ -99,11 +72,10 @@ export async function validatePost(
     found.set(file.id, file);
   }
 
-  const whole = withDownloads(input, urls, downloaded.files);
-  const content = postContentOf(whole);
-  const given = givenFiles(whole);
-  const apart = [...inOptions, ...idsOfChannels(content)];
-  const files = factsOf([...placeFiles(given), ...optionFiles(apart)], found, given);
+  const downloads = downloadsOf(urls, downloaded.files);
+  const content = postContentOf(input, downloads);
+  const apart = apartFiles([...optionFiles, ...filesOfChannels(content)]);
+  const files = factsOf([...placeFiles(input, downloads), ...apart], found);
   const validations = await validateContent(deps.rules, channels, content, files);
   const sameTexts = await sameTextWarnings(em, { workspaceId, postId: null, dueAt }, validations);
   const validated = validations.map((validation) =>

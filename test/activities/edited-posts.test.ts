@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { EditPostBody } from '../../api/posts/schemas.ts';
+import type { PostInput } from '../../services/posts/post-request.ts';
 import type { ClockedChannel } from '../support/claimed-posts.ts';
 import { down, fails, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
@@ -135,7 +135,7 @@ const later = { schedule_in_minutes: 600 };
  */
 const cases: readonly {
   step: 'prepare' | 'upload' | 'send';
-  edit: EditPostBody;
+  edit: PostInput;
   atOnce: string;
   atLast: string;
 }[] = [

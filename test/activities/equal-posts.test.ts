@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import type { CreatePostBody } from '../../api/posts/schemas.ts';
+import type { CreatePostBody } from '../../services/posts/post-request.ts';
 import { deletePost } from '../../services/posts/delete-post.ts';
 import { cannotTell, down, fakeNetwork, liveTexts, type FakeNetwork } from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import type { CreatePostBody } from '../../api/posts/schemas.ts';
+import type { CreatePostBody } from '../../services/posts/post-request.ts';
 import { cannotTell, fails, fakeNetwork, type FakeNetwork } from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
 

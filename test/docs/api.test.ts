@@ -2,7 +2,7 @@ import test from 'ava';
 import { readFileSync, globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createKeySchema } from '../../api/keys/schemas.ts';
-import { createPostSchema } from '../../api/posts/schemas.ts';
+import { createPostSchema } from '../../services/posts/post-request.ts';
 import { channelErrorCodes, errorMeanings } from '../../domain/channel-error.ts';
 import { openNetworks } from '../../networks/registry.ts';
 import { knownSettings } from '../../runtime/config/settings.ts';

@@ -56,8 +56,8 @@ test('a local time resolves as in Temporal, in many time zones and where clocks 
 });
 
 const now = new Date('2027-03-01T00:00:00Z');
-const due = (scheduledAt: string, timezone: string) =>
-  dueTime({ scheduledAt, timezone }, now)?.toISOString();
+const due = (at: string, timezone: string) =>
+  dueTime({ scheduled_at: at, timezone }, now)?.toISOString();
 
 test('a time with an offset ignores the time zone, and one without uses it', (t) => {
   t.is(due('2027-06-01T09:00:00', 'Europe/Berlin'), '2027-06-01T07:00:00.000Z');
@@ -68,10 +68,10 @@ test('a time with an offset ignores the time zone, and one without uses it', (t)
 });
 
 test('a repeated hour is the first one, and a skipped hour has a warning with the resulting time', (t) => {
-  const repeated = { scheduledAt: '2027-10-31T02:30:00', timezone: 'Europe/Berlin' };
+  const repeated = { scheduled_at: '2027-10-31T02:30:00', timezone: 'Europe/Berlin' };
   t.is(dueTime(repeated, now)?.toISOString(), '2027-10-31T00:30:00.000Z');
   t.regex(timeWarning(repeated) ?? '', /twice: the post is due at the first time/v);
-  const skipped = { scheduledAt: '2027-03-28T02:30', timezone: 'Europe/Berlin' };
+  const skipped = { scheduled_at: '2027-03-28T02:30', timezone: 'Europe/Berlin' };
   t.is(dueTime(skipped, now)?.toISOString(), '2027-03-28T01:30:00.000Z');
   t.is(
     timeWarning(skipped),
@@ -82,7 +82,7 @@ test('a repeated hour is the first one, and a skipped hour has a warning with th
 test('a local time without a time zone, and an unknown zone, are refused with the way out', (t) => {
   const refusal = (request: Parameters<typeof dueTime>[0]) =>
     t.throws(() => dueTime(request, now), { instanceOf: AppError });
-  const local = refusal({ scheduledAt: '2027-06-01T09:00' });
+  const local = refusal({ scheduled_at: '2027-06-01T09:00' });
   t.is(local?.code, 'invalid_scheduled_at');
   t.regex(
     local?.message ?? '',

@@ -103,8 +103,8 @@ const refusal = (request: DueTimeRequest): AppError | undefined => {
 
 test('without a time, or with null, a post is a draft', (t) => {
   t.is(dueTime({}, now), null);
-  t.is(dueTime({ scheduledAt: null }, now), null);
-  t.is(dueTime({ scheduledAt: undefined, scheduleInMinutes: undefined }, now), null);
+  t.is(dueTime({ scheduled_at: null }, now), null);
+  t.is(dueTime({ scheduled_at: undefined, schedule_in_minutes: undefined }, now), null);
 });
 
 test('a future time is kept, and one up to 5 minutes ago becomes now', (t) => {
@@ -117,7 +117,7 @@ test('a future time is kept, and one up to 5 minutes ago becomes now', (t) => {
     ['2026-05-01T14:00:00+02:00', '2026-05-01T12:00:00.000Z'],
   ];
   for (const [at, due] of times) {
-    t.is(dueTime({ scheduledAt: at }, now)?.toISOString(), due, at);
+    t.is(dueTime({ scheduled_at: at }, now)?.toISOString(), due, at);
   }
 });
 
@@ -144,7 +144,7 @@ test('a time that is too old, too far ahead or invalid is refused with that reas
     ['x'.repeat(1e6), /is not .*: "x{39}…"/v],
   ];
   for (const [at, reason, timezone] of refused) {
-    const error = refusal({ scheduledAt: at, timezone });
+    const error = refusal({ scheduled_at: at, timezone });
     t.is(error?.code, 'invalid_scheduled_at', at);
     t.regex(error?.message ?? '', reason, at);
     t.is(error?.details?.[0]?.path, '/scheduled_at');
@@ -161,14 +161,14 @@ test('minutes count from now, with fractions, up to two years', (t) => {
     [twoYearsMs / minute, twoYearsMs],
   ];
   for (const [given, ms] of minutes) {
-    t.is(dueTime({ scheduleInMinutes: given }, now)?.toISOString(), after(ms), String(given));
+    t.is(dueTime({ schedule_in_minutes: given }, now)?.toISOString(), after(ms), String(given));
   }
 });
 
 test('minutes that are negative, infinite or over two years are refused', (t) => {
   const endless = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const minutes of [-1, -Number.MIN_VALUE, twoYearsMs / minute + 1, 1e308, ...endless]) {
-    const error = refusal({ scheduleInMinutes: minutes });
+    const error = refusal({ schedule_in_minutes: minutes });
     t.is(error?.code, 'invalid_scheduled_at', String(minutes));
     t.is(error?.details?.[0]?.path, '/schedule_in_minutes');
   }
@@ -176,10 +176,13 @@ test('minutes that are negative, infinite or over two years are refused', (t) =>
 
 test('minutes take precedence over a time, even an invalid one', (t) => {
   for (const at of [after(minute), null, 'nonsense', '1970-01-01T00:00:00Z']) {
-    t.is(dueTime({ scheduledAt: at, scheduleInMinutes: 2 }, now)?.toISOString(), after(2 * minute));
+    t.is(
+      dueTime({ scheduled_at: at, schedule_in_minutes: 2 }, now)?.toISOString(),
+      after(2 * minute),
+    );
   }
 
-  t.truthy(refusal({ scheduledAt: after(minute), scheduleInMinutes: -1 }));
+  t.truthy(refusal({ scheduled_at: after(minute), schedule_in_minutes: -1 }));
 });
 
 const hour = 60 * minute;

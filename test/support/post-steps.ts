@@ -6,7 +6,6 @@ import {
   publishChannel,
   type ChannelOutcome,
 } from '../../activities/publish-channel/publish-channel.ts';
-import { postInput, withoutNulls } from '../../api/posts/write-routes.ts';
 import type { ServiceDeps } from '../../services/deps.ts';
 import { disconnectChannel } from '../../services/channels/disconnect-channel.ts';
 import { cancelPost } from '../../services/posts/cancel-post.ts';
@@ -14,7 +13,12 @@ import { createPost } from '../../services/posts/create-post.ts';
 import { editPost } from '../../services/posts/edit-post.ts';
 import { retryPost } from '../../services/posts/retry-post.ts';
 import { settlePost } from '../../services/posts/settle-post.ts';
-import type { CreatePostBody, EditPostBody } from '../../api/posts/schemas.ts';
+import {
+  plainInput,
+  withoutNulls,
+  type CreatePostBody,
+  type PostInput,
+} from '../../services/posts/post-request.ts';
 import { showPost } from '../../services/posts/read-posts.ts';
 import { storeWorkspaceKey } from '../../services/workspaces/write-workspaces.ts';
 import { createWorkspace } from '../../cli/admin/workspaces.ts';
@@ -47,7 +51,7 @@ export type PostSteps = {
   readonly pass: (ms: number) => void;
   /** @returns the post's id. */
   readonly create: (request: CreatePostBody) => Promise<string>;
-  readonly edit: (post: string, request: EditPostBody) => Promise<void>;
+  readonly edit: (post: string, request: PostInput) => Promise<void>;
   /** @returns the number of channels that are being sent. */
   readonly cancel: (post: string) => Promise<number>;
   readonly retry: (post: string) => Promise<string[]>;
@@ -143,13 +147,13 @@ function apiCalls(
   const { workspaceId } = key;
   return {
     create: async (request) => {
-      const input = postInput(withoutNulls(request));
+      const input = plainInput(withoutNulls(request));
       const { postId, toSync } = await createPost(services, caller, input, undefined);
       sync(toSync);
       return postId;
     },
     edit: async (postId, request) =>
-      sync(await editPost(services, caller, postId, postInput(request))),
+      sync(await editPost(services, caller, postId, plainInput(request))),
     cancel: async (postId) => {
       const { stillSending, toSync } = await cancelPost(services, { workspaceId, postId });
       sync(toSync);

@@ -1,6 +1,5 @@
 import type { ActivityDeps } from '../../activities/deps.ts';
 import { postContentOf } from '../../services/posts/content.ts';
-import { labelsOf } from '../../services/posts/labels.ts';
 import { storePost } from '../../services/posts/store-post.ts';
 import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { Channel } from '../../db/entities/channels.ts';
@@ -169,14 +168,13 @@ export async function storeUnsynced(
 ): Promise<string> {
   const channels = await orm.em.fork().find(Channel, { workspaceId });
   const id = newId();
-  const content = postContentOf({ body: 'secret words' });
+  const input = { body: 'secret words' };
   const post = {
     id,
     dueAt: new Date(dueAt),
-    timezone: null,
-    content,
-    labels: labelsOf({}),
-    media: [],
+    input,
+    content: postContentOf(input),
+    files: [],
     optionFiles: [],
     notes: [],
     key: undefined,

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
-import { longestText } from '../../../api/posts/schemas.ts';
+import { longestText } from '../../../services/posts/post-request.ts';
 import { longestTexts } from '../../../services/posts/content.ts';
 import type { Reply } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';

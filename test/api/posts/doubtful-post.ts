@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import type { CreatePostBody } from '../../../api/posts/schemas.ts';
+import type { CreatePostBody } from '../../../services/posts/post-request.ts';
 import { cannotTell, fakeNetwork, type FakeNetwork } from '../../support/networks.ts';
 import { postSteps, type Go, type PostSteps } from '../../support/post-steps.ts';
 

@@ -1,4 +1,4 @@
-import type { EditPostBody } from '../../../api/posts/schemas.ts';
+import type { PostInput } from '../../../services/posts/post-request.ts';
 import { AppError, type ErrorCode } from '../../../domain/errors.ts';
 import type { PostStatus } from '../../../domain/statuses.ts';
 import type { PostSteps } from '../post-steps.ts';
@@ -17,22 +17,22 @@ const refusals: ReadonlySet<ErrorCode> = new Set([
 let texts = 0;
 
 /** A new thread, and threads that keep the first parts: the live ones may stay while the rest changes. */
-const threads = (text: string): EditPostBody[] =>
+const threads = (text: string): PostInput[] =>
   [0, 1, 2].map((kept) => ({
     thread: [0, 1, 2].map((part) => `${part < kept ? 'first' : text}.${part}`),
   }));
 
 /** An edit with a new text, other channels, another time, or several of these. */
-export function randomEdit(random: Random, channels: readonly string[]): EditPostBody {
+export function randomEdit(random: Random, channels: readonly string[]): PostInput {
   const text = `t${++texts}`;
   const chosen = channels.filter(() => random.chance(0.6));
-  const content = random.pick<EditPostBody>([
+  const content = random.pick<PostInput>([
     { body: text, thread: null },
     ...threads(text),
     { channel_bodies: Object.fromEntries(chosen.slice(0, 1).map((id) => [id, `${text}!`])) },
     { channel_bodies: null },
   ]);
-  const time = random.pick<EditPostBody>([
+  const time = random.pick<PostInput>([
     { schedule_in_minutes: 0 },
     { schedule_in_minutes: 0 },
     { schedule_in_minutes: random.pick([5, 600]) },
