@@ -37,8 +37,7 @@ import {
 import { editMediaSchema, mediaFileSchema, uploadSchema } from '../media/schemas.ts';
 import { fileKindSchema, networkSchema, textLimitSchema } from '../networks/schemas.ts';
 import { createPostSchema, editPostSchema, threadPart } from '../../services/posts/post-request.ts';
-import { postListItemSchema, postTarget } from '../posts/schemas.ts';
-import { validatedChannelSchema } from '../posts/validation-schemas.ts';
+import { postListItemSchema, postTarget, validatedChannelSchema } from '../posts/schemas.ts';
 import { optionsOfNetworks } from './fields.ts';
 import {
   attempt,

@@ -1,17 +1,10 @@
 import { dateTime, record, text, uuid } from '../../domain/json-schema.ts';
-import { postSchema, type PostView } from '../../domain/post-view.ts';
+import { postSchema } from '../../domain/post-view.ts';
 import { eventTypes, type EventType } from '../../domain/statuses.ts';
 import { blueskyChannel, mastodonChannel } from '../channels/examples.ts';
 import { disconnectedFields } from '../channels/schemas.ts';
-import {
-  draftPost,
-  failedPost,
-  partialPost,
-  publishedPost,
-  scheduledPost,
-} from '../posts/examples.ts';
+import { examplePost } from '../posts/examples.ts';
 import { postAnswer } from '../posts/schemas.ts';
-import { unpublishedPost } from '../posts/unpublish-route.ts';
 import { exampleOf, ids } from './example-of.ts';
 import type { SchemaNames } from './name-schemas.ts';
 
@@ -129,20 +122,32 @@ type EventSpec = {
 const unconfirmedToo =
   'An `unconfirmed` channel counts as failed, but the network may have its post. A program that posts again could create a duplicate: check `channels[].status` first, and `url`, which a failed channel has if parts of the post are live. `POST /posts/{id}/retry` sends the post again to failed channels only, not to unconfirmed ones. `POST /posts/{id}/settle` records the outcome of an unconfirmed channel; the post then gets a new final event.';
 
-const retryingPost: PostView = {
-  ...failedPost,
-  status: 'publishing',
-  outcome: null,
-  channels: failedPost.channels.map((channel) => ({
-    ...channel,
-    status: 'retrying',
-    error: 'The network did not answer. The next attempt is at 2027-03-01T09:00:31.000Z.',
-    error_code: 'network_unavailable',
-    retryable: true,
-    retry_at: '2027-03-01T09:00:31.000Z',
-  })),
-  summary: { published: 0, failed: 0, pending: 1, removed: 0 },
-};
+const published = { status: 'published' } as const;
+const failed = {
+  channel_id: blueskyChannel.id,
+  platform: blueskyChannel.platform,
+  handle: blueskyChannel.handle,
+  status: 'failed',
+  error: 'The app password was revoked.',
+  error_code: 'access_lost',
+  retryable: false,
+} as const;
+const retrying = {
+  status: 'retrying',
+  error: 'The network did not answer. The next attempt is at 2027-03-01T09:00:31.000Z.',
+  error_code: 'network_unavailable',
+  retryable: false,
+  retry_at: '2027-03-01T09:00:31.000Z',
+} as const;
+const removed = {
+  status: 'removed',
+  unpublish: {
+    status: 'removed',
+    requested_at: '2027-03-04T12:30:00.000Z',
+    error: null,
+    error_code: null,
+  },
+} as const;
 
 /** Documentation of each event. */
 const sentEvents: Readonly<Record<EventType, EventSpec>> = {
@@ -151,49 +156,49 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
     when: 'The post was scheduled, or has a new time',
     more: 'Not sent for an edit that keeps the time.',
     schema: postAnswer,
-    example: { post: scheduledPost },
+    example: { post: examplePost('scheduled', { status: 'scheduled' }) },
   },
   'post.cancelled': {
     operationId: 'receivePostCancelled',
     when: 'The post was made a draft: it was cancelled, or an edit removed its time',
     more: 'Channels that were being sent at that moment finish. If all finish, the post has a final event nevertheless.',
     schema: postAnswer,
-    example: { post: draftPost },
+    example: { post: examplePost('draft', { status: 'draft' }) },
   },
   'post.retrying': {
     operationId: 'receivePostRetrying',
     when: 'An attempt on a channel failed, and is repeated automatically',
     more: 'Sent once for each problem of a channel, as `error_code` names it: not again while further attempts meet the same one, nor when the post only waits for its turn.',
     schema: record({ post: postSchema, channel_id: uuid }),
-    example: { post: retryingPost, channel_id: blueskyChannel.id },
+    example: { post: examplePost('publishing', retrying), channel_id: mastodonChannel.id },
   },
   'post.published': {
     operationId: 'receivePostPublished',
     when: 'The post went out on every channel',
     more: 'Each channel of the post has the `url` under which it is live.',
     schema: postAnswer,
-    example: { post: publishedPost },
+    example: { post: examplePost('published', published) },
   },
   'post.partial': {
     operationId: 'receivePostPartial',
     when: 'The post went out on some channels and failed or is unconfirmed on others, and retrying has stopped',
     more: unconfirmedToo,
     schema: postAnswer,
-    example: { post: partialPost },
+    example: { post: examplePost('failed', published, failed) },
   },
   'post.failed': {
     operationId: 'receivePostFailed',
     when: 'The post failed or is unconfirmed on every channel, and retrying has stopped',
     more: unconfirmedToo,
     schema: postAnswer,
-    example: { post: failedPost },
+    example: { post: examplePost('failed', failed) },
   },
   'post.unpublished': {
     operationId: 'receivePostUnpublished',
     when: 'The removal of the post from its networks has ended',
     more: '`channels[].unpublish` has the result of each channel.',
     schema: postAnswer,
-    example: { post: unpublishedPost },
+    example: { post: examplePost('published', removed) },
   },
   'channel.connected': {
     operationId: 'receiveChannelConnected',

@@ -20,8 +20,7 @@ import {
   requestKey,
 } from '../http/idempotency.ts';
 import { location, route, type Route } from '../http/route.ts';
-import { mastodonChannel } from '../channels/examples.ts';
-import { cancelled, draft, publishedPost } from './examples.ts';
+import { draft } from './examples.ts';
 import { postAnswer } from './schemas.ts';
 
 export const copyCall = (deps: ApiDeps): Route =>
@@ -58,7 +57,6 @@ export const copyCall = (deps: ApiDeps): Route =>
         description: 'The post that this idempotency key created before, in its current state.',
         schema: postAnswer,
         headers: replayedHeader,
-        examples: { draft },
       },
     },
     errors: [
@@ -77,23 +75,6 @@ export const copyCall = (deps: ApiDeps): Route =>
       return createdAnswer({ post }, replayed, `/api/v1/posts/${postId}`);
     },
   });
-
-const deleted = {
-  summary: 'It was published on one channel',
-  value: {
-    ok: true,
-    id: cancelled.value.id,
-    live: [
-      {
-        channel_id: mastodonChannel.id,
-        platform: mastodonChannel.platform,
-        url: 'https://social.example/@ana/114090312345678901',
-        confirmed: true,
-      },
-    ],
-    post: { ...publishedPost, channels: publishedPost.channels.slice(0, 1) },
-  },
-};
 
 export const deleteCall = (deps: ApiDeps): Route =>
   route({
@@ -127,7 +108,6 @@ export const deleteCall = (deps: ApiDeps): Route =>
           },
           post: { ...postSchema, description: 'The post before it was deleted.' },
         }),
-        examples: { deleted },
       },
     },
     errors: ['not_found', 'post_being_sent'],

@@ -9,22 +9,12 @@ import { assertKnownFilter, showPost } from '../../services/posts/read-posts.ts'
 import { retryPost } from '../../services/posts/retry-post.ts';
 import { postTimes } from '../../db/post-search.ts';
 import { settlePost } from '../../services/posts/settle-post.ts';
+import { unpublishPost } from '../../services/posts/unpublish-post.ts';
+import { mastodonChannel } from '../channels/examples.ts';
 import type { ApiDeps } from '../deps.ts';
 import { type Route, route } from '../http/route.ts';
 import { copyCall, deleteCall } from './copy-and-delete-routes.ts';
-import {
-  pageExample,
-  partial,
-  published,
-  scheduled,
-  cancelled,
-  retrying,
-  settled,
-  settledAbsent,
-  settlements,
-} from './examples.ts';
-import { postAnswer, postListSchema, settleSchema } from './schemas.ts';
-import { unpublishCall } from './unpublish-route.ts';
+import { postAnswer, postListSchema, settleSchema, unpublishSchema } from './schemas.ts';
 import { createCall, editCall, validateCall } from './write-routes.ts';
 
 export const postRoutes = (deps: ApiDeps): Route[] => [
@@ -120,7 +110,6 @@ const listCall = (deps: ApiDeps): Route =>
       200: {
         description: `A page of up to ${mostListed} posts.`,
         schema: postListSchema,
-        examples: { page: pageExample },
       },
     },
     errors: ['not_found'],
@@ -147,7 +136,6 @@ const readCall = (deps: ApiDeps): Route =>
       200: {
         description: 'The post.',
         schema: postAnswer,
-        examples: { scheduled, published, partial },
       },
     },
     errors: ['not_found'],
@@ -179,7 +167,6 @@ const cancelCall = (deps: ApiDeps): Route =>
           },
           post: postSchema,
         }),
-        examples: { cancelled },
       },
     },
     errors: ['not_found', 'post_not_cancellable'],
@@ -209,7 +196,6 @@ const retryCall = (deps: ApiDeps): Route =>
           retrying: { ...listOf(uuid), description: 'Ids of those channels.' },
           post: postSchema,
         }),
-        examples: { retrying },
       },
     },
     errors: ['plan_required', 'not_found', 'nothing_to_retry'],
@@ -232,12 +218,23 @@ const settleCall = (deps: ApiDeps): Route =>
     description:
       'An unconfirmed channel may have the post, but the network cannot tell. Check the account, and send the URL of the post, on the account’s own server or network, or null if it is not there. The URL tells the id of the post, so that it can be unpublished and measured; of LinkedIn’s, those with `share` or `ugcPost` do. With a URL the channel becomes published, or failed if parts of a thread are missing. With null it becomes failed with `not_published`. A retry sends the missing parts. A network may take a minute to process a request, so `null` is refused with `settle_too_early` until then. The URL of another post of the channel, or of a part that is known to be live, is refused. A post that had ended gets a new final event; a cancelled post that is now live on every channel ends as published. Repeating the same call changes nothing. A call with another URL, or null, within a day corrects the settlement, unless the channel was sent again or unpublished since: the metrics of the wrong post go, and the post gets another final event.',
     body: settleSchema,
-    bodyExamples: settlements,
+    bodyExamples: {
+      live: {
+        summary: 'The post is there',
+        value: {
+          channel_id: mastodonChannel.id,
+          url: 'https://social.example/@ana/114090312345678901',
+        },
+      },
+      absent: {
+        summary: 'The post is not there',
+        value: { channel_id: mastodonChannel.id, url: null },
+      },
+    },
     answers: {
       200: {
         description: 'The updated post.',
         schema: postAnswer,
-        examples: { settled, settledAbsent },
       },
     },
     errors: [
@@ -252,5 +249,38 @@ const settleCall = (deps: ApiDeps): Route =>
       const deliveries = await settlePost(deps, { ...caller, postId: id }, { channelId, url });
       deliveries.forEach(deps.syncDelivery);
       return { status: 200, body: { post: await showPost(deps, caller, id) } };
+    },
+  });
+
+const unpublishCall = (deps: ApiDeps): Route =>
+  route({
+    method: 'post',
+    path: '/posts/{id}/unpublish',
+    operationId: 'unpublishPost',
+    tag: 'Posts',
+    summary: 'Remove a post from its networks',
+    scope: 'posts:publish',
+    description:
+      'Deletes what is live of the post, the newest part of a thread first, on networks with `can_unpublish` (`GET /networks`). `channels[].unpublish` shows the state of each channel. When all have ended, the event `post.unpublished` is sent. While a network is unavailable the removal is retried for up to a day. A published channel becomes `removed`; the status of the post still says what publishing led to, and `summary.removed` counts the removed channels. A channel that was removed is not sent again by a retry; a new time of a cancelled post sends it whole. Repeating the call changes nothing for channels that are `pending`, `removed` or `not_found`, and tries the others again. Refused while a channel is being published or is unconfirmed.',
+    body: unpublishSchema,
+    bodyExamples: {
+      everywhere: { summary: 'From all of its channels', value: {} },
+      onOne: { summary: 'From one of its channels', value: { channel_ids: [mastodonChannel.id] } },
+    },
+    isBodyOptional: true,
+    answers: {
+      202: {
+        description: 'The post, which is being removed, or was removed before.',
+        schema: postAnswer,
+      },
+    },
+    errors: ['invalid_request', 'invalid_channel_ids', 'not_found', 'nothing_to_unpublish'],
+    handle: async ({ caller, params: { id = '' }, body }) => {
+      const toSync = await unpublishPost(deps, { ...caller, postId: id }, body.channel_ids);
+      if (toSync) {
+        deps.syncPost(toSync);
+      }
+
+      return { status: 202, body: { post: await showPost(deps, caller, id) } };
     },
   });

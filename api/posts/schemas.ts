@@ -1,4 +1,5 @@
 import {
+  count,
   dateTime,
   fields,
   flag,
@@ -9,6 +10,7 @@ import {
   uuid,
 } from '../../domain/json-schema.ts';
 import { channelResultSchema, labelFields, postSchema } from '../../domain/post-view.ts';
+import { contentFault, postWarning } from '../../domain/warnings.ts';
 import { channelStatus, postOutcome, postStatus } from '../../domain/status-schemas.ts';
 
 export const postAnswer = record({ post: postSchema });
@@ -75,5 +77,70 @@ export const settleSchema = record({
     ...nullable(text),
     description:
       'The http or https URL of the post, or of the thread’s part that was in doubt; null only if the post is not on the network.',
+  },
+});
+
+const length = nullable(count);
+
+export const validatedChannelSchema = record({
+  channel_id: uuid,
+  platform: text,
+  handle: text,
+  errors: {
+    ...listOf(contentFault),
+    description: 'Problems that keep the post from being scheduled.',
+  },
+  warnings: {
+    ...listOf(contentFault),
+    description: 'Parts of the post that may look different from what was sent.',
+  },
+  price_usd: {
+    ...nullable({ type: 'number' }),
+    description:
+      'The price that the network charges the app that publishes for this post, in US dollars, as the operator set it. Null while there are errors.',
+  },
+  length: {
+    ...length,
+    description: 'The length of the text that is closest to its limit; null without text.',
+  },
+  limit: { ...length, description: 'Its limit; null without text.' },
+  unit: { ...nullable(text), description: 'The counted unit, such as characters or bytes.' },
+  texts: {
+    ...listOf(
+      record({
+        length: { ...count, description: 'The length of the text.' },
+        limit: { ...count, description: 'The most that it may have.' },
+        unit: { ...text, description: 'The counted unit.' },
+      }),
+    ),
+    description: 'Every text of the channel.',
+  },
+});
+
+export const validatedSchema = record({
+  valid: { ...flag, description: 'Whether no channel has an error.' },
+  warning: {
+    ...nullable(text),
+    description:
+      'A warning about the request as a whole, which the post would have in its `warning`.',
+  },
+  warnings: {
+    ...listOf(postWarning),
+    description:
+      'All warnings. The post would have the first 100 of them in its `warnings`, and 20 of each channel; the last says how many are left out.',
+  },
+  scheduled_at: {
+    ...nullable(dateTime),
+    description: 'When the post would be due, in UTC; null for a draft.',
+  },
+  channels: listOf(validatedChannelSchema),
+});
+
+export const unpublishSchema = fields({
+  channel_ids: {
+    ...listOf({ ...text, maxLength: 100 }),
+    minItems: 1,
+    maxItems: 100,
+    description: 'The channels to remove the post from. Absent: all of its channels.',
   },
 });

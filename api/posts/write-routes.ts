@@ -11,7 +11,7 @@ import {
   type CreatePostBody,
 } from '../../services/posts/post-request.ts';
 import { showPost } from '../../services/posts/read-posts.ts';
-import { validatePost, type Validation } from '../../services/posts/validate-post.ts';
+import { validatePost } from '../../services/posts/validate-post.ts';
 import type { ApiDeps } from '../deps.ts';
 import {
   createdAnswer,
@@ -20,14 +20,8 @@ import {
   replayedHeader,
 } from '../http/idempotency.ts';
 import { location, route, type Request, type Route } from '../http/route.ts';
-import { draft, editExamples, newPosts, published, scheduled } from './examples.ts';
-import { postAnswer } from './schemas.ts';
-import {
-  postsToValidate,
-  validatedSchema,
-  validations,
-  type Validated,
-} from './validation-schemas.ts';
+import { draft, newPosts, scheduled } from './examples.ts';
+import { postAnswer, validatedSchema } from './schemas.ts';
 
 /** Error codes of a post's fields before the network rules apply. */
 const requestErrors: readonly ErrorCode[] = [
@@ -64,7 +58,6 @@ export const createCall = (deps: ApiDeps): Route =>
         description: 'The post that this idempotency key created before, in its current state.',
         schema: postAnswer,
         headers: replayedHeader,
-        examples: { scheduled, published },
       },
     },
     errors: [
@@ -104,24 +97,18 @@ export const validateCall = (deps: ApiDeps): Route =>
       'Validates the post by the same rules as its creation, and stores nothing. Faults that no network rule covers, such as an unknown channel or a taken `external_id`, fail as they would there.',
     body: createPostSchema,
     isReadOnly: true,
-    bodyExamples: postsToValidate,
+    bodyExamples: newPosts,
     answers: {
       200: {
         description: 'The result for each channel of the post.',
         schema: validatedSchema,
-        examples: validations,
       },
     },
     errors: [...requestErrors, 'quota_exceeded', 'external_id_taken'],
     handle: async ({ caller, body, clientSignal }) => {
       assertReaches(caller, body.channel_ids ?? []);
-      const validated = await validatePost(
-        deps,
-        caller,
-        plainInput(withoutNulls(body)),
-        clientSignal(),
-      );
-      return { status: 200, body: presentValidated(validated) };
+      const input = plainInput(withoutNulls(body));
+      return { status: 200, body: await validatePost(deps, caller, input, clientSignal()) };
     },
   });
 
@@ -136,7 +123,10 @@ export const editCall = (deps: ApiDeps): Route =>
     description:
       'Only the fields that are sent change, each as a whole; null clears a field whose schema allows it. `thread` replaces the files of its later parts too. A channel that has the post, or may have it, stays; another one that leaves the post loses its `channel_bodies`, `channel_media` and `channel_options`, with a `warning`. A post that is scheduled afterwards needs the scope `posts:publish` too.',
     body: editPostSchema,
-    bodyExamples: editExamples,
+    bodyExamples: {
+      reschedule: { summary: 'Another time', value: { scheduled_at: '2027-03-02T09:00:00Z' } },
+      unschedule: { summary: 'Back to a draft', value: { scheduled_at: null } },
+    },
     answers: {
       200: {
         description: 'The updated post.',
@@ -145,13 +135,7 @@ export const editCall = (deps: ApiDeps): Route =>
       },
     },
     errors: [
-      'invalid_request',
-      'empty_body',
-      'invalid_channel_ids',
-      'invalid_channel_options',
-      'invalid_scheduled_at',
-      'invalid_media_ids',
-      'invalid_media_url',
+      ...requestErrors,
       'no_channels',
       'invalid_content',
       'plan_required',
@@ -169,23 +153,6 @@ export const editCall = (deps: ApiDeps): Route =>
       return { status: 200, body: { post: await showPost(deps, caller, id) } };
     },
   });
-
-const presentValidated = ({ channels, dueAt, ...whole }: Validation): Validated => ({
-  ...whole,
-  scheduled_at: dueAt && dueAt.toISOString(),
-  channels: channels.map(
-    ({ channelId, platform, handle, errors, warnings, priceUsd, texts, ...nearest }) => ({
-      channel_id: channelId,
-      platform,
-      handle,
-      errors,
-      warnings,
-      price_usd: priceUsd,
-      ...nearest,
-      texts,
-    }),
-  ),
-});
 
 /** Returns the idempotency key of a creation with the fingerprint of its body; undefined without a key. */
 function createKey(

@@ -1,6 +1,6 @@
 import { sameTextWarnings } from '../../db/same-text.ts';
-import { plainFault, type ContentFault, type PostWarning } from '../../domain/warnings.ts';
-import type { AttachmentFacts, ValidationResult } from '../../networks/content-rules.ts';
+import { plainFault } from '../../domain/warnings.ts';
+import type { AttachmentFacts } from '../../networks/content-rules.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { downloadMedia } from '../media/download-media.ts';
@@ -12,35 +12,6 @@ import { apartFiles, chooseMedia, factsOf, filesOfChannels } from './post-media.
 import type { PostInput } from './post-request.ts';
 import { downloadsOf, noDownloads, placeFiles } from './read-files.ts';
 import { accessFaults, validateContent, type ChannelValidation } from './validate-content.ts';
-
-type Limits = {
-  /** The text that is closest to its limit; null without text. */
-  readonly length: number | null;
-  readonly limit: number | null;
-  /** The counted unit, such as characters or bytes. */
-  readonly unit: string | null;
-};
-
-type ValidatedChannel = Limits & {
-  readonly channelId: string;
-  readonly platform: string;
-  readonly handle: string;
-  readonly errors: ContentFault[];
-  readonly warnings: ContentFault[];
-  /** Null while there are errors. */
-  readonly priceUsd: number | null;
-  readonly texts: ValidationResult['texts'];
-};
-
-export type Validation = {
-  readonly valid: boolean;
-  /** About the request as a whole. */
-  readonly warning: string | null;
-  readonly warnings: PostWarning[];
-  /** Null for a draft. */
-  readonly dueAt: Date | null;
-  readonly channels: ValidatedChannel[];
-};
 
 /**
  * Validates a post as its creation would, and stores nothing. Files from URLs are downloaded, inspected and discarded,
@@ -54,7 +25,7 @@ export async function validatePost(
   owner: QuotaOwner,
   input: PostInput,
   signal?: AbortSignal,
-): Promise<Validation> {
+) {
   const { workspaceId } = owner;
   const em = deps.orm.em.fork();
   const { urls, dueAt, channels, optionFiles } = await checkRequest(deps, em, workspaceId, input);
@@ -88,47 +59,41 @@ export async function validatePost(
   return {
     valid: validated.every(({ errors }) => errors.length === 0),
     warning: notes.map(({ message }) => message).join(' ') || null,
-    warnings: allWarnings(notes, validated),
-    dueAt,
+    warnings: [
+      ...notes.map((note) => Object.assign({}, note, { channel_id: null })),
+      ...validated.flatMap(({ channel_id: id, warnings }) =>
+        warnings.map((warning) => Object.assign({}, warning, { channel_id: id })),
+      ),
+    ],
+    scheduled_at: dueAt && dueAt.toISOString(),
     channels: validated,
   };
 }
 
-const present = (
+function present(
   { channel, errors, warnings, texts, priceUsd = 0, describe }: ChannelValidation,
   sameText: string | undefined,
-): ValidatedChannel => ({
-  channelId: channel.id,
-  platform: channel.platform,
-  handle: channel.handle,
-  errors: describe(errors),
-  warnings: [
-    ...describe(warnings),
-    ...(sameText === undefined ? [] : [plainFault(sameText, 'same_text')]),
-    ...accessFaults(channel),
-  ],
-  priceUsd: errors.length > 0 ? null : priceUsd,
-  ...nearestLimit(texts),
-  texts,
-});
-
-const allWarnings = (
-  notes: readonly ContentFault[],
-  channels: readonly ValidatedChannel[],
-): PostWarning[] => [
-  ...notes.map((note) => Object.assign({}, note, { channel_id: null })),
-  ...channels.flatMap(({ channelId, warnings }) =>
-    warnings.map((warning) => Object.assign({}, warning, { channel_id: channelId })),
-  ),
-];
+) {
+  // The text that is closest to its limit.
+  const [nearest] = texts.toSorted((a, b) => b.length / b.limit - a.length / a.limit);
+  return {
+    channel_id: channel.id,
+    platform: channel.platform,
+    handle: channel.handle,
+    errors: describe(errors),
+    warnings: [
+      ...describe(warnings),
+      ...(sameText === undefined ? [] : [plainFault(sameText, 'same_text')]),
+      ...accessFaults(channel),
+    ],
+    price_usd: errors.length > 0 ? null : priceUsd,
+    ...(nearest ?? { length: null, limit: null, unit: null }),
+    texts,
+  };
+}
 
 const noChannels = plainFault(
   'No channel is named, so no rule of a network was applied. Send channel_ids.',
   'field_missing',
   '/channel_ids',
 );
-
-function nearestLimit(texts: ValidationResult['texts']): Limits {
-  const [nearest] = texts.toSorted((a, b) => b.length / b.limit - a.length / a.limit);
-  return nearest ?? { length: null, limit: null, unit: null };
-}
