@@ -1,5 +1,4 @@
 import { AppError } from '../domain/errors.ts';
-import { having, type Json } from '../domain/json-schema.ts';
 import {
   EgressError,
   type Egress,
@@ -7,7 +6,6 @@ import {
   type EgressResponse,
   type StreamedBody,
 } from '../runtime/egress/egress.ts';
-import { answerReader, tokenSchema } from './answer.ts';
 import { NetworkError } from './network.ts';
 
 /** Limit for a whole request. Longer than any answer from a healthy server, shorter than an attempt. */
@@ -157,37 +155,3 @@ export function baseUrlOf(address: string): string {
 
   return url.origin + url.pathname.replace(/(?<!\/)\/+$/, '');
 }
-
-export type TokenAccess = { readonly server: ServerAccess; readonly accessToken: string };
-
-const readCredentials = answerReader(having({ accessToken: tokenSchema }));
-
-/**
- * Reads the credentials of an account that uses an access token.
- *
- * @param of The issuer, for the message: `X`, `a Mastodon server`.
- * @throws NetworkError `access_lost` if the credentials contain no token, or one that is not valid in a header.
- */
-export function openAccess(
-  server: ServerAccess,
-  credentials: Json,
-  purpose: Purpose,
-  of: string,
-): TokenAccess {
-  const known = readCredentials(credentials);
-  if (!known) {
-    throw new NetworkError(
-      'access_lost',
-      `The stored credentials have no valid access token of ${of}.`,
-      {
-        accepted: acceptedAfter(purpose, true),
-      },
-    );
-  }
-
-  return { server, accessToken: known.accessToken };
-}
-
-export const bearerHeader = ({ accessToken }: Pick<TokenAccess, 'accessToken'>) => ({
-  authorization: `Bearer ${accessToken}`,
-});

@@ -3,12 +3,13 @@ import type { LimitScope } from '../../domain/channel-error.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import {
-  sendNetworkRequest,
-  type Purpose,
-  type NetworkRequest,
-  type ServerAccess,
-} from '../http.ts';
-import { answersIn, type Dialect, type Refused } from '../refusals.ts';
+  answersIn,
+  type Answer,
+  type Dialect,
+  type NamedRequest,
+  type Refused,
+} from '../client.ts';
+import { sendNetworkRequest, type Purpose, type ServerAccess } from '../http.ts';
 
 export const didSchema = {
   type: 'string',
@@ -30,18 +31,21 @@ export const bearerAuthorization = (accessJwt: string): Authorization => ({
   headersFor: () => ({ authorization: `Bearer ${accessJwt}` }),
 });
 
-/** Sends one request. Returns refusals as responses. */
-const send = (
+export type BlueskyAnswer = Answer<XrpcError>;
+
+/** Sends one request. Returns refusals as answers. */
+async function send(
   server: ServerAccess,
-  request: NetworkRequest,
+  request: NamedRequest & { readonly secrets?: readonly string[] },
   authorization?: Authorization,
-): Promise<EgressResponse> => {
+): Promise<BlueskyAnswer> {
   const headers = authorization?.headersFor(request.method, request.path) ?? {};
-  return sendNetworkRequest(server, { ...request, headers }, dialect.name);
-};
+  const response = await sendNetworkRequest(server, { ...request, headers }, dialect.name);
+  return answers.answerTo({ ...request, accessToken: authorization?.secret }, response);
+}
 
 /**
- * Calls an XRPC query; without an authorization it reads public data. Returns refusals as responses.
+ * Calls an XRPC query; without an authorization it reads public data. Returns refusals as answers.
  *
  * @param parameters A list becomes one parameter per item.
  */
@@ -51,7 +55,7 @@ export const xrpcQuery = (
   parameters: Readonly<Record<string, string | readonly string[]>>,
   purpose: Purpose,
   authorization?: Authorization,
-): Promise<EgressResponse> => {
+): Promise<BlueskyAnswer> => {
   const pairs = Object.entries(parameters).flatMap(([name, value]) =>
     [value].flat().map((item): [string, string] => [name, item]),
   );
@@ -59,30 +63,30 @@ export const xrpcQuery = (
   return send(server, { method: 'GET', path, purpose }, authorization);
 };
 
-/** Calls an XRPC procedure. Returns refusals as responses. */
+/** Calls an XRPC procedure. Returns refusals as answers. */
 export const xrpcProcedure = (
   server: ServerAccess,
   method: string,
-  input: unknown,
-  { purpose, authorization }: { readonly purpose: Purpose; readonly authorization?: Authorization },
-): Promise<EgressResponse> =>
-  send(server, { method: 'POST', path: `/xrpc/${method}`, body: input, purpose }, authorization);
+  request: { readonly body: object; readonly purpose: Purpose; readonly secrets?: [string] },
+  authorization?: Authorization,
+): Promise<BlueskyAnswer> =>
+  send(server, { method: 'POST', path: `/xrpc/${method}`, ...request }, authorization);
 
-/** Reads the account's identity. Returns refusals as responses. */
+/** Reads the account's identity. Returns refusals as answers. */
 export const getSession = (
   server: ServerAccess,
   authorization: Authorization,
-): Promise<EgressResponse> =>
+): Promise<BlueskyAnswer> =>
   xrpcQuery(server, 'com.atproto.server.getSession', {}, 'prepare', authorization);
 
-/** Uploads a file. Returns refusals as responses. */
+/** Uploads a file. Returns refusals as answers. */
 export const uploadBlob = (
   server: ServerAccess,
-  file: NonNullable<NetworkRequest['file']>,
+  named: Pick<NamedRequest, 'file' | 'fileName'>,
   authorization: Authorization,
-): Promise<EgressResponse> => {
+): Promise<BlueskyAnswer> => {
   const path = '/xrpc/com.atproto.repo.uploadBlob';
-  return send(server, { method: 'POST', path, file, purpose: 'upload' }, authorization);
+  return send(server, { method: 'POST', path, purpose: 'upload', ...named }, authorization);
 };
 
 const readDid = answerReader(having({ did: didSchema }));
@@ -96,7 +100,7 @@ export async function resolveHandle(server: ServerAccess, handle: string): Promi
   const method = 'com.atproto.identity.resolveHandle';
   const response = await xrpcQuery(server, method, { handle }, 'prepare');
   if (response.status === 429 || response.status >= 500) {
-    throw refusal(response, { purpose: 'prepare' });
+    throw response.refusal();
   }
 
   return (response.status === 200 && readDid(jsonOf(response))?.did) || null;
@@ -203,4 +207,6 @@ const dialect: Dialect<XrpcError> = {
   ],
 };
 
-export const { refusal, unreadable, answerOf } = answersIn(dialect);
+const answers = answersIn(dialect);
+
+export const { refusal, unreadable } = answers;

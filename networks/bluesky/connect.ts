@@ -6,11 +6,9 @@ import type { CheckAccount } from '../network-entry.ts';
 import { NetworkError, type Account } from '../network.ts';
 import { baseUrlOf, sendNetworkRequest, type ServerAccess } from '../http.ts';
 import {
-  answerOf,
   bearerAuthorization,
   getSession,
   isTokenRefused,
-  refusal,
   didSchema,
   unreadable,
   resolveHandle,
@@ -22,7 +20,7 @@ import {
   logIn,
   type Login,
   type BlueskySession,
-  askWithSession,
+  withSession,
 } from './session.ts';
 
 type BlueskyLogin = {
@@ -91,7 +89,7 @@ async function confirmedBy(
     return profile.handle;
   }
   if (response.status !== 200 && !isTokenRefused(response)) {
-    throw refusal(response, { purpose: 'prepare', accessToken: accessJwt });
+    throw response.refusal();
   }
 
   const { host } = new URL(server.baseUrl);
@@ -171,12 +169,10 @@ export const readProfile = answerReader(
 /** Asks the server for the account's identity. An app password signs in only when the stored session has expired. */
 export const checkAccount: CheckAccount = async (connection) => {
   const saveSession = () => Promise.resolve();
-  const profile = await askWithSession(
-    { ...connection, saveSession },
-    { purpose: 'prepare' },
-    (authorization) => getSession(connection, authorization),
-    readProfile,
+  const answer = await withSession({ ...connection, saveSession }, (authorization) =>
+    getSession(connection, authorization),
   );
+  const profile = answer.as(readProfile);
   if (profile.active === false) {
     const message = 'The Bluesky account is deactivated.';
     throw new NetworkError('access_lost', message, { accepted: 'no', server: 'answered' });
@@ -238,8 +234,8 @@ type Description = NonNullable<ReturnType<typeof readDescription>>;
  * @throws NetworkError when the server does not answer, or sends an unexpected response.
  */
 export async function describeServer(server: ServerAccess): Promise<Description> {
-  const response = await xrpcQuery(server, 'com.atproto.server.describeServer', {}, 'prepare');
-  return answerOf(response, { purpose: 'prepare' }, readDescription);
+  const answer = await xrpcQuery(server, 'com.atproto.server.describeServer', {}, 'prepare');
+  return answer.as(readDescription);
 }
 
 const readLimit = answerReader<number>({ type: 'integer', minimum: 1 });

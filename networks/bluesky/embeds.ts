@@ -18,7 +18,7 @@ import {
 import { uploadBlob } from './client.ts';
 import { fitImage, fittedBytes } from './images.ts';
 import { blueskySettings } from './rules.ts';
-import { askWithSession } from './session.ts';
+import { withSession } from './session.ts';
 import { type PreparedPost, preparedPostOf } from './thread.ts';
 import { processVideo } from './video.ts';
 
@@ -247,12 +247,11 @@ type PendingUpload = {
 };
 
 async function upload(connection: Connection, { name, blob, body }: PendingUpload): Promise<void> {
-  const { blob: kept } = await askWithSession(
-    connection,
-    { purpose: 'upload', fileName: name },
-    (authorization) => uploadBlob(connection, { type: blob.mimeType, body: body() }, authorization),
-    readUploaded,
-  );
+  const answer = await withSession(connection, (authorization) => {
+    const file = { type: blob.mimeType, body: body() };
+    return uploadBlob(connection, { file, fileName: name }, authorization);
+  });
+  const { blob: kept } = answer.as(readUploaded);
   if (kept.ref.$link !== blob.ref.$link || kept.mimeType !== blob.mimeType) {
     const message = `The Bluesky server detected another media type for the file "${name}" (${kept.mimeType}, not ${blob.mimeType}).`;
     throw new NetworkError('media_refused', message, { accepted: 'no' });

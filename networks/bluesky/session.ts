@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { anything, having, type Value } from '../../domain/json-schema.ts';
-import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
+import type { Egress } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote, tokenSchema } from '../answer.ts';
 import type { ServerAccess } from '../http.ts';
 import { type Connection, NetworkError } from '../network.ts';
-import type { Read, RefusedRequest } from '../refusals.ts';
+import type { Read } from '../client.ts';
 import {
   bearerAuthorization,
   didSchema,
@@ -13,8 +13,8 @@ import {
   xrpcProcedure,
   xrpcQuery,
   readXrpcError,
-  answerOf,
   type Authorization,
+  type BlueskyAnswer,
 } from './client.ts';
 import { readGrantedAccess, withProof } from './oauth/grant.ts';
 
@@ -52,9 +52,11 @@ export type Login = NonNullable<ReturnType<typeof readLogin>>;
  */
 export async function logIn(server: ServerAccess, credentials: BlueskyCredentials): Promise<Login> {
   const { identifier, appPassword: password } = credentials;
-  const input = { identifier, password };
-  const method = 'com.atproto.server.createSession';
-  const response = await xrpcProcedure(server, method, input, { purpose: 'prepare' });
+  const response = await xrpcProcedure(server, 'com.atproto.server.createSession', {
+    body: { identifier, password },
+    purpose: 'prepare',
+    secrets: [password],
+  });
   if (response.status === 400 && errorName(response) === 'InvalidRequest') {
     // The identifier is malformed; other failed logins get another error.
     const serverMessage = quote(readXrpcError(jsonOf(response))?.message, [password]);
@@ -62,7 +64,7 @@ export async function logIn(server: ServerAccess, credentials: BlueskyCredential
     throw new NetworkError('access_lost', message, { accepted: 'no' });
   }
 
-  return answerOf(response, { purpose: 'prepare', secrets: [password] }, readLogin);
+  return response.as(readLogin);
 }
 
 /** A token that ends sooner than this could expire on the way to the server. */
@@ -89,8 +91,8 @@ type AccountConnection = ServerAccess &
  */
 export async function withSession(
   connection: AccountConnection,
-  call: (authorization: Authorization) => Promise<EgressResponse>,
-): Promise<EgressResponse> {
+  call: (authorization: Authorization) => Promise<BlueskyAnswer>,
+): Promise<BlueskyAnswer> {
   const granted = readGrantedAccess(connection.credentials);
   if (granted) {
     return withProof(connection, granted, call);
@@ -111,38 +113,18 @@ export async function withSession(
     : response;
 }
 
-/**
- * Calls the server with the account's access, and reads its response.
- *
- * @throws NetworkError for a refusal or an unexpected response.
- */
-export async function askWithSession<T>(
-  connection: AccountConnection,
-  refused: RefusedRequest,
-  call: (authorization: Authorization) => Promise<EgressResponse>,
-  read: Read<T>,
-): Promise<T> {
-  let secret = '';
-  const response = await withSession(connection, (authorization) => {
-    ({ secret } = authorization);
-    return call(authorization);
-  });
-  return answerOf(response, { ...refused, accessToken: secret }, read);
-}
-
-/** Sends a query with the account's session. Throws as `askWithSession` does. */
-export const queryWithSession = <T>(
+/** Sends a query with the account's session. @throws NetworkError for a refusal or an unexpected response. */
+export async function queryWithSession<T>(
   connection: AccountConnection,
   method: string,
   parameters: Readonly<Record<string, string | readonly string[]>>,
   read: Read<T>,
-): Promise<T> =>
-  askWithSession(
-    connection,
-    { purpose: 'prepare' },
-    (authorization) => xrpcQuery(connection, method, parameters, 'prepare', authorization),
-    read,
+): Promise<T> {
+  const answer = await withSession(connection, (authorization) =>
+    xrpcQuery(connection, method, parameters, 'prepare', authorization),
   );
+  return answer.as(read);
+}
 
 const readServiceToken = answerReader(having({ token: tokenSchema }));
 

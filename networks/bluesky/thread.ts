@@ -13,17 +13,8 @@ import { answerReader, jsonOf } from '../answer.ts';
 import type { ServerAccess } from '../http.ts';
 import { type Connection, NetworkError, type PreparedPart, type Removal } from '../network.ts';
 import { blobSchema } from './blobs.ts';
-import {
-  answerOf,
-  cidSchema,
-  errorName,
-  isAccessLost,
-  xrpcProcedure,
-  xrpcQuery,
-  refusal,
-  unreadable,
-} from './client.ts';
-import { askWithSession, withSession } from './session.ts';
+import { cidSchema, errorName, isAccessLost, xrpcProcedure, xrpcQuery } from './client.ts';
+import { withSession } from './session.ts';
 
 export const collection = 'app.bsky.feed.post';
 
@@ -105,8 +96,7 @@ export async function writeThread(
   connection: Connection,
   posts: readonly PreparedPost[],
 ): Promise<void> {
-  let secret = '';
-  const input = {
+  const body = {
     repo: connection.remoteId,
     writes: posts.map(({ rkey, record }) => ({
       $type: 'com.atproto.repo.applyWrites#create',
@@ -115,21 +105,20 @@ export async function writeThread(
       value: record,
     })),
   };
-  const response = await withSession(connection, (authorization) => {
-    ({ secret } = authorization);
-    const method = 'com.atproto.repo.applyWrites';
-    return xrpcProcedure(connection, method, input, { purpose: 'create', authorization });
-  });
+  const method = 'com.atproto.repo.applyWrites';
+  const response = await withSession(connection, (authorization) =>
+    xrpcProcedure(connection, method, { body, purpose: 'create' }, authorization),
+  );
   if (response.status === 200) {
     if (!readWritten(jsonOf(response))) {
-      throw unreadable('create');
+      throw response.unreadable();
     }
     return;
   }
 
   const mayBeRepeated = ![403, 429].includes(response.status) && !isAccessLost(response);
   if (!mayBeRepeated || !(await isWritten(connection, connection.remoteId, posts))) {
-    throw refusal(response, { purpose: 'create', accessToken: secret });
+    throw response.refusal();
   }
 }
 
@@ -137,16 +126,12 @@ const readDeleted = answerReader(mayHave({ commit: anyFields }));
 
 /** Deletes a post. A server that deletes nothing answers without a commit, not with an error. */
 export async function deletePost(connection: Connection, rkey: string): Promise<Removal> {
-  const purpose = 'remove';
   const method = 'com.atproto.repo.deleteRecord';
-  const input = { repo: connection.remoteId, collection, rkey };
-  const { commit } = await askWithSession(
-    connection,
-    { purpose },
-    (authorization) => xrpcProcedure(connection, method, input, { purpose, authorization }),
-    readDeleted,
+  const body = { repo: connection.remoteId, collection, rkey };
+  const answer = await withSession(connection, (authorization) =>
+    xrpcProcedure(connection, method, { body, purpose: 'remove' }, authorization),
   );
-  return commit ? 'removed' : 'not_found';
+  return answer.as(readDeleted).commit ? 'removed' : 'not_found';
 }
 
 /**
@@ -202,9 +187,5 @@ async function recordAt(
 ): Promise<LiveRecord | null> {
   const method = 'com.atproto.repo.getRecord';
   const response = await xrpcQuery(server, method, { repo, collection, rkey }, 'reconcile');
-  if (errorName(response) === 'RecordNotFound') {
-    return null;
-  }
-
-  return answerOf(response, { purpose: 'reconcile' }, readRecord);
+  return errorName(response) === 'RecordNotFound' ? null : response.as(readRecord);
 }

@@ -1,5 +1,4 @@
 import { findingOf } from '../find-own.ts';
-import type { Purpose } from '../http.ts';
 import {
   NetworkError,
   type Connection,
@@ -11,7 +10,7 @@ import {
 } from '../network.ts';
 import { onlyPart } from '../only-part.ts';
 import { keptUpload } from '../uploads/resumable.ts';
-import { accessWith, type LinkedinAccess } from './client.ts';
+import type { LinkedinAccess } from './client.ts';
 import { createComment, deleteComment, findComments } from './comments.ts';
 import { createPost } from './create-post.ts';
 import { keepCard, keptCard } from './link-card.ts';
@@ -29,8 +28,7 @@ import { uploadFile, type LinkedinUpload } from './uploads.ts';
  * @param version Of the API: `YYYYMM`.
  */
 export function createLinkedinNetwork(version: string): Network {
-  const open = (connection: Connection, purpose: Purpose) =>
-    accessWith(connection, connection.credentials, version, purpose);
+  const open = (connection: Connection): LinkedinAccess => ({ ...connection, version });
 
   return {
     id: 'linkedin',
@@ -42,10 +40,10 @@ export function createLinkedinNetwork(version: string): Network {
         const data: Prepared = { preparedAtMs: nowMs, mediaCount: part.media.length };
         return { ...part, data };
       }),
-    upload: (connection, step) => upload(open(connection, 'upload'), connection, placeOf(step)),
+    upload: (connection, step) => upload(open(connection), connection, placeOf(step)),
     send: async (connection, step, files) => {
       const { part, post } = placeOf(step);
-      const access = open(connection, 'create');
+      const access = open(connection);
       const author = authorOf(connection);
       const sent = post
         ? await createComment(access, author, part, post)
@@ -54,7 +52,7 @@ export function createLinkedinNetwork(version: string): Network {
     },
     reconcile: async (connection, step) => {
       const { part, post } = placeOf(step);
-      const access = open(connection, 'reconcile');
+      const access = open(connection);
       const author = authorOf(connection);
       const finding = post
         ? findingOf(await findComments(access, author, part, post))
@@ -63,7 +61,7 @@ export function createLinkedinNetwork(version: string): Network {
     },
     remove: async (connection, live) => {
       const [post, comment] = live;
-      const access = open(connection, 'remove');
+      const access = open(connection);
       return post && comment
         ? deleteComment(access, authorOf(connection), post, comment)
         : deletePost(access, post?.remoteId ?? '');

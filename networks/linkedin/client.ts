@@ -1,14 +1,5 @@
-import type { Json } from '../../domain/json-schema.ts';
-import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { networkClient } from '../client.ts';
-import {
-  bearerHeader,
-  sendNetworkRequest,
-  type NetworkRequest,
-  type Purpose,
-  type ServerAccess,
-  type TokenAccess,
-} from '../http.ts';
+import type { StreamedBody } from '../../runtime/egress/egress.ts';
+import { networkClient, type Access } from '../client.ts';
 import { NetworkError } from '../network.ts';
 import { dialect } from './refusal.ts';
 
@@ -19,67 +10,56 @@ export const addressSchema = {
   maxLength: 5000,
 } as const;
 
-export type LinkedinAccess = TokenAccess & {
-  /** `YYYYMM`. */
+export type LinkedinAccess = Access & {
+  /** Of the API: `YYYYMM`. */
   readonly version: string;
 };
 
-const client = networkClient(dialect, 'LinkedIn', ({ version }: LinkedinAccess, path) => ({
-  // The older API has no versions. Source: https://learn.microsoft.com/linkedin/marketing/versioning
-  ...(path.startsWith('/rest/') && { 'linkedin-version': version }),
-  'x-restli-protocol-version': '2.0.0',
-}));
+export const { call, get, ask, getAs, remove, refusal, unreadable } = networkClient(
+  dialect,
+  'LinkedIn',
+  ({ version }: LinkedinAccess, path) => ({
+    // The older API has no versions. Source: https://learn.microsoft.com/linkedin/marketing/versioning
+    ...(path.startsWith('/rest/') && { 'linkedin-version': version }),
+    ...(path.startsWith('/') && { 'x-restli-protocol-version': '2.0.0' }),
+  }),
+);
 
-export const { call, get, ask, getAs, answerOf, remove, removalOf, saidIn, refusal, unreadable } =
-  client;
-
-/** @throws NetworkError `access_lost` when the credentials are not those of a LinkedIn account. */
-export const accessWith = (
-  server: ServerAccess,
-  credentials: Json,
-  version: string,
-  purpose: Purpose,
-): LinkedinAccess => ({ ...client.accessWith(server, credentials, purpose), version });
+export type LinkedinAnswer = Awaited<ReturnType<typeof call>>;
 
 /** Whether an upload URL has expired; the upload then starts again. */
-export const hasExpired = (response: EgressResponse): boolean =>
-  [401, 403, 404, 410].includes(response.status) || saidIn(response).code === 'EXPIRED_UPLOAD_URL';
-
-/** Converts a refused upload of bytes. A forbidden upload URL says nothing about the account. */
-export const putRefusal = (
-  response: EgressResponse,
-  access: LinkedinAccess,
-  fileName: string,
-): NetworkError =>
-  hasExpired(response)
-    ? new NetworkError(
-        'network_unavailable',
-        `LinkedIn no longer accepts the file "${fileName}" at the upload URL that it gave (HTTP ${response.status}).`,
-        { accepted: 'no', server: 'answered' },
-      )
-    : refusal(response, { ...access, purpose: 'upload', fileName });
+export const hasExpired = (answer: LinkedinAnswer): boolean =>
+  [401, 403, 404, 410].includes(answer.status) || answer.said().code === 'EXPIRED_UPLOAD_URL';
 
 /**
  * One `PUT` of bytes to a URL from a LinkedIn response. The token is sent only to LinkedIn's own hosts, because the URL
  * is untrusted.
  */
-export const putBytes = (
+export async function putBytes(
   access: LinkedinAccess,
   url: string,
-  body: NonNullable<NetworkRequest['file']>['body'],
+  { body, fileName }: { readonly body: StreamedBody; readonly fileName: string },
   { withToken }: { readonly withToken: boolean },
-): Promise<EgressResponse> =>
-  sendNetworkRequest(
-    access.server,
-    {
-      method: 'PUT',
-      path: url,
-      headers: withToken && isOurs(url, access.server.baseUrl) ? bearerHeader(access) : {},
-      file: { type: 'application/octet-stream', body },
-      purpose: 'upload',
-    },
-    dialect.name,
-  );
+): Promise<LinkedinAnswer> {
+  return call(access, {
+    method: 'PUT',
+    path: url,
+    file: { type: 'application/octet-stream', body },
+    purpose: 'upload',
+    fileName,
+    isPublic: !withToken || !isOurs(url, access.baseUrl),
+  });
+}
+
+/** Converts a refused upload of bytes. A forbidden upload URL says nothing about the account. */
+export const putRefusal = (answer: LinkedinAnswer, fileName: string): NetworkError =>
+  hasExpired(answer)
+    ? new NetworkError(
+        'network_unavailable',
+        `LinkedIn no longer accepts the file "${fileName}" at the upload URL that it gave (HTTP ${answer.status}).`,
+        { accepted: 'no', server: 'answered' },
+      )
+    : answer.refusal();
 
 function isOurs(url: string, baseUrl: string): boolean {
   const [address, base] = [URL.parse(url), new URL(baseUrl)];

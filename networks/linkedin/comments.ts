@@ -6,12 +6,10 @@ import {
   text as textSchema,
   type Value,
 } from '../../domain/json-schema.ts';
-import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, comparedText, jsonOf } from '../answer.ts';
-import type { NetworkRequest } from '../http.ts';
-import { isSuccess } from '../refusals.ts';
+import { isSuccess, removalOf, type NamedRequest } from '../client.ts';
 import { NetworkError, type PreparedPart, type Removal, type SentPart } from '../network.ts';
-import { answerOf, call, refusal, removalOf, type LinkedinAccess } from './client.ts';
+import { call, type LinkedinAccess, type LinkedinAnswer } from './client.ts';
 import {
   mayBeOf,
   preparedOf,
@@ -59,13 +57,14 @@ export async function createComment(
     path: '',
     body: { actor: author.urn, object: post.remoteId, message: { text } },
     purpose: 'create',
+    needs,
   });
   if (response.status === 404) {
     const message = 'LinkedIn cannot find the post that the comment is for (HTTP 404).';
     throw new NetworkError('content_refused', message, { accepted: 'no', server: 'answered' });
   }
   if (!isSuccess(response)) {
-    throw refusal(response, { ...access, purpose: 'create', needs });
+    throw response.refusal();
   }
 
   // The comment exists, whatever the response contains; a second send would duplicate it.
@@ -98,7 +97,7 @@ export async function findComments(
     return []; // The post itself no longer exists.
   }
 
-  const { elements } = answerOf(response, { ...access, purpose: 'reconcile' }, readComments);
+  const { elements } = response.as(readComments);
   const prepared = preparedOf(part.data);
   return elements
     .flatMap((element) => readComment(element) ?? [])
@@ -124,8 +123,8 @@ export async function deleteComment(
 
   const id = /(?<!\d)(?<id>\d+)\)$/v.exec(remoteId)?.groups?.['id'];
   const path = `/${id}?${new URLSearchParams({ actor: urn })}`;
-  const response = await ask(access, post, { method: 'DELETE', path, purpose: 'remove' });
-  return removalOf(response, { ...access, purpose: 'remove', needs });
+  const request = { method: 'DELETE', path, purpose: 'remove', needs } as const;
+  return removalOf(await ask(access, post, request));
 }
 
 /**
@@ -137,8 +136,8 @@ export async function deleteComment(
 async function ask(
   access: LinkedinAccess,
   { remoteId }: SentPart,
-  request: NetworkRequest,
-): Promise<EgressResponse> {
+  request: NamedRequest,
+): Promise<LinkedinAnswer> {
   const path = `/socialActions/${encodeURIComponent(remoteId)}/comments${request.path}`;
   const response = await call(access, { ...request, path: `/rest${path}` });
   if (response.status !== 403) {

@@ -6,7 +6,7 @@ import { answerReader, jsonOf } from '../answer.ts';
 import { baseUrlOf } from '../http.ts';
 import type { CheckAccount } from '../network-entry.ts';
 import { NetworkError, type Account } from '../network.ts';
-import { accessWith, ask, get, type LinkedinAccess, getAs } from './client.ts';
+import { ask, get, type LinkedinAccess, getAs } from './client.ts';
 import { linkedinSettings, linkedinWebUrl, type LinkedinSettings } from './rules.ts';
 
 type LinkedinToken = {
@@ -65,23 +65,25 @@ export async function linkedinAccounts(http: Egress, token: LinkedinToken): Prom
 
 /** Checks whether a member or an organisation is still accessible. */
 export const checkLinkedin = async (
-  { http, baseUrl, credentials, remoteId, settings }: Parameters<CheckAccount>[0],
+  account: Parameters<CheckAccount>[0],
   version: string,
 ): ReturnType<CheckAccount> => {
-  const access = accessWith({ http, baseUrl }, credentials, version, 'prepare');
-  const { urn, handle, name } = linkedinSettings(settings).isOrganization
-    ? await organizationOf(access, remoteId)
+  const access = { ...account, version };
+  const { urn, handle, name } = linkedinSettings(account.settings).isOrganization
+    ? await organizationOf(access, account.remoteId)
     : await memberOf(access);
   return { remoteId: urn, handle, displayName: name };
 };
 
 function accessBy(http: Egress, { baseUrl, accessToken, version }: LinkedinToken): LinkedinAccess {
-  const server = { http, baseUrl: baseUrlOf(baseUrl) };
-  return accessWith(server, { accessToken: accessToken.trim() }, version, 'prepare');
+  const credentials = { accessToken: accessToken.trim() };
+  return { http, baseUrl: baseUrlOf(baseUrl), credentials, version };
 }
 
-function accountOf({ server, accessToken }: LinkedinAccess, { urn, handle, name }: Named): Account {
-  const { baseUrl } = server;
+function accountOf(
+  { baseUrl, credentials }: LinkedinAccess,
+  { urn, handle, name }: Named,
+): Account {
   const settings: LinkedinSettings = {
     isOrganization: urn.startsWith('urn:li:organization:'),
     webUrl: linkedinWebUrl(baseUrl),
@@ -91,7 +93,7 @@ function accountOf({ server, accessToken }: LinkedinAccess, { urn, handle, name 
     remoteId: urn,
     handle,
     displayName: name,
-    credentials: { accessToken },
+    credentials,
     session: null,
     settings,
   };

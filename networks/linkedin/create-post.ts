@@ -1,6 +1,7 @@
 import { quote } from '../answer.ts';
+import { isSuccess } from '../client.ts';
 import { NetworkError, type PreparedPart, type SentPart } from '../network.ts';
-import { call, refusal, saidIn, unreadable, type LinkedinAccess } from './client.ts';
+import { call, type LinkedinAccess } from './client.ts';
 import type { LinkCard } from './link-card.ts';
 import {
   littleText,
@@ -114,15 +115,15 @@ async function postAgain(
     purpose: 'create',
   });
   const urn = postUrnOf(response.headers['x-restli-id']);
-  if (response.status >= 200 && response.status < 300) {
+  if (isSuccess(response)) {
     if (urn === null) {
-      throw unreadable('create');
+      throw response.unreadable();
     }
     return sentPartOf(author, urn, card);
   }
 
-  const error = refusal(response, { ...access, purpose: 'create' });
-  const refused = saidIn(response);
+  const error = response.refusal();
+  const refused = response.said();
   const known = isDuplicate(response.status, refused) ? postUrnIn(refused.message ?? '') : null;
   throw known !== null && mayBeOurs(preparedOf(part.data), known)
     ? withExisting(error, sentPartOf(author, known, card))

@@ -84,7 +84,7 @@ async function thumbnailOf(
   const name = 'picture of the link card';
   try {
     const body = { stream: Readable.from([bytes]), sizeBytes: bytes.length };
-    const urn = await bringImage(access, remoteId, { body }, name);
+    const urn = await bringImage(access, remoteId, { body, fileName: name });
     await untilAvailable(access, { resource: 'images', urn, fileName: name }, { patienceMs });
     return { urn };
   } catch (error) {

@@ -3,7 +3,7 @@ import { answerReader } from '../answer.ts';
 import { NetworkError, type PartMedia } from '../network.ts';
 import { untilProcessed } from '../uploads/processing.ts';
 import { UploadGone } from '../uploads/resumable.ts';
-import { answerOf, call, unreadable, type LinkedinAccess } from './client.ts';
+import { get, unreadable, type LinkedinAccess } from './client.ts';
 
 export type UploadedMedia = {
   readonly resource: 'images' | 'videos';
@@ -24,14 +24,14 @@ export async function mediaStatusOf(
   { resource, urn, fileName }: UploadedMedia,
 ): Promise<string | null> {
   const path = `/rest/${resource}/${encodeURIComponent(urn)}`;
-  const response = await call(access, { method: 'GET', path, purpose: 'upload' });
+  const response = await get(access, path, 'upload', { fileName });
   if (response.status === 403) {
     return 'UNTOLD';
   }
   if (response.status === 404) {
     return null;
   }
-  return answerOf(response, { ...access, purpose: 'upload', fileName }, readStatus).status;
+  return response.as(readStatus).status;
 }
 
 type Waiting = {
@@ -54,7 +54,7 @@ export const untilAvailable = (
   { patienceMs, untoldUntilMs = 0, isOld = false }: Waiting,
 ): Promise<true> => {
   const { fileName } = media;
-  const waiting = { network: 'LinkedIn', fileName, patienceMs, signal: access.server.signal };
+  const waiting = { network: 'LinkedIn', fileName, patienceMs, signal: access.signal };
   return untilProcessed(waiting, async () => {
     const status = await mediaStatusOf(access, media);
     if (status === 'PROCESSING_FAILED') {

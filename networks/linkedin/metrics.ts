@@ -2,7 +2,7 @@ import { anyFields, anything, having, listOf, mayHave, text } from '../../domain
 import { answerReader } from '../answer.ts';
 import { countIn, readingOf, readOneByOne, withMissing } from '../metrics.ts';
 import type { Connection, MetricsReader, NetworkError, PostReading } from '../network.ts';
-import { accessWith, answerOf, ask, get, refusal, saidIn, type LinkedinAccess } from './client.ts';
+import { ask, get, type LinkedinAccess } from './client.ts';
 import { linkedinSettings } from './rules.ts';
 
 /**
@@ -12,8 +12,7 @@ import { linkedinSettings } from './rules.ts';
  * @param version Of the API: `YYYYMM`.
  */
 export function linkedinMetrics(version: string): MetricsReader {
-  const open = (connection: Connection): LinkedinAccess =>
-    accessWith(connection, connection.credentials, version, 'prepare');
+  const open = (connection: Connection): LinkedinAccess => ({ ...connection, version });
   return {
     batchSize: 20,
     readsPerMonth: null,
@@ -105,17 +104,17 @@ async function pointOf(
 ): Promise<{ readonly count: unknown } | { readonly refusal: NetworkError }> {
   const query = `q=entity&entity=${entity}&queryType=${metricType}&aggregation=TOTAL`;
   const path = `/rest/memberCreatorPostAnalytics?${query}`;
-  const response = await get(access, path, 'prepare');
+  const response = await get(access, path, 'prepare', { needs: memberNeeds });
   if (response.status === 403) {
-    return { refusal: refusal(response, { ...access, purpose: 'prepare', needs: memberNeeds }) };
+    return { refusal: response.refusal() };
   }
   // With a code or a message, LinkedIn says that the post or the metric does not exist.
-  const { code, message } = saidIn(response);
+  const { code, message } = response.said();
   if ([400, 404].includes(response.status) && (code !== undefined || message !== undefined)) {
     return { count: undefined };
   }
 
-  const points = answerOf(response, { ...access, purpose: 'prepare' }, readPoints);
+  const points = response.as(readPoints);
   return { count: points.elements[0]?.count };
 }
 
@@ -176,7 +175,7 @@ const pageFields = {
 async function absence(access: LinkedinAccess, urn: string): Promise<PostReading | null> {
   const path = `/rest/posts/${encodeURIComponent(urn)}`;
   const response = await get(access, path, 'prepare');
-  const { code, message } = saidIn(response);
+  const { code, message } = response.said();
   const isOwnWord = code !== undefined || message !== undefined;
   // This code means that the API path does not exist, which says nothing about the post.
   const isNoResource = code === 'RESOURCE_NOT_FOUND';
@@ -209,7 +208,5 @@ async function getPermitted<T>(
   read: (value: unknown) => T | null,
 ): Promise<T | null> {
   const response = await get(access, path, 'prepare');
-  return response.status === 403
-    ? null
-    : answerOf(response, { ...access, purpose: 'prepare' }, read);
+  return response.status === 403 ? null : response.as(read);
 }

@@ -11,7 +11,7 @@ import {
 import { answerReader, comparedText } from '../answer.ts';
 import { findOwn, type OwnPosts } from '../find-own.ts';
 import type { Finding, PreparedPart, Removal, SentPart } from '../network.ts';
-import { answerOf, call, remove, type LinkedinAccess } from './client.ts';
+import { get, remove, type LinkedinAccess } from './client.ts';
 
 export type Author = { readonly urn: string; readonly webUrl: string };
 
@@ -167,17 +167,9 @@ async function listPosts(
     start: String(start),
     sortBy: 'CREATED',
   });
-  const response = await call(access, {
-    method: 'GET',
-    path: `/rest/posts?${search}`,
-    headers: { 'x-restli-method': 'FINDER' },
-    purpose: 'reconcile',
-  });
-  if (response.status === 403) {
-    return null;
-  }
-
-  return answerOf(response, { ...access, purpose: 'reconcile' }, readPosts).elements;
+  const headers = { 'x-restli-method': 'FINDER' };
+  const response = await get(access, `/rest/posts?${search}`, 'reconcile', { headers });
+  return response.status === 403 ? null : response.as(readPosts).elements;
 }
 
 /**

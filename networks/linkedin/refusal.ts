@@ -1,6 +1,6 @@
 import { listOf, mayHave, text } from '../../domain/json-schema.ts';
 import { answerReader, retryAtMs } from '../answer.ts';
-import type { Dialect, Refused } from '../refusals.ts';
+import type { Dialect, Refused } from '../client.ts';
 
 /** The body of an error response. Newer APIs send no `serviceErrorCode`, some only a message. */
 const readRefused = answerReader(
@@ -63,8 +63,8 @@ export const dialect: Dialect<Said> = {
     {
       status: 426,
       code: 'internal',
-      saying: ({ version }) =>
-        `no longer serves version ${version} of its API. The operator has to set PUNCTUAL_LINKEDIN_VERSION to a newer one`,
+      saying: ({ headers }) =>
+        `no longer serves version ${headers?.['linkedin-version']} of its API. The operator has to set PUNCTUAL_LINKEDIN_VERSION to a newer one`,
     },
     {
       status: 429,

@@ -1,5 +1,6 @@
 import { count, having, listOf, textUpTo, type Value } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
+import { isSuccess } from '../client.ts';
 import type { Connection, PartMedia, ThreadPart } from '../network.ts';
 import { contentOf, type FileContent } from '../uploads/file-bytes.ts';
 import { keptUpload, UploadGone, uploadInSteps } from '../uploads/resumable.ts';
@@ -11,7 +12,6 @@ import {
   hasExpired,
   putBytes,
   putRefusal,
-  refusal,
   unreadable,
   type LinkedinAccess,
 } from './client.ts';
@@ -75,7 +75,12 @@ export async function uploadFile(
     begin: async () =>
       isVideo(file)
         ? beginVideo(way)
-        : whole(await bringImage(access, way.owner, contentOf(file, anyType), file.name)),
+        : whole(
+            await bringImage(access, way.owner, {
+              ...contentOf(file, anyType),
+              fileName: file.name,
+            }),
+          ),
     next: (upload, isOld) => next(way, upload, isOld),
   });
   return urn;
@@ -120,20 +125,19 @@ const readImage = answerReader(
 export async function bringImage(
   access: LinkedinAccess,
   owner: string,
-  { body }: Pick<FileContent, 'body'>,
-  name: string,
+  { body, fileName }: Pick<FileContent, 'body'> & { readonly fileName: string },
 ): Promise<string> {
   const request = {
     method: 'POST',
     path: '/rest/images?action=initializeUpload',
     body: { initializeUploadRequest: { owner } },
     purpose: 'upload',
-    fileName: name,
+    fileName,
   } as const;
   const { uploadUrl, image } = (await ask(access, request, readImage)).value;
-  const response = await putBytes(access, uploadUrl, body, { withToken: true });
-  if (response.status < 200 || response.status > 299) {
-    throw putRefusal(response, access, name);
+  const response = await putBytes(access, uploadUrl, { body, fileName }, { withToken: true });
+  if (!isSuccess(response)) {
+    throw putRefusal(response, fileName);
   }
   return image;
 }
@@ -185,9 +189,10 @@ async function putRange({ access, file }: Way, range: Range): Promise<string> {
   const { uploadUrl, firstByte, lastByte } = range;
   const { body } = contentOf(file, anyType, firstByte, lastByte + 1);
   // The URLs are signed and need no token.
-  const response = await putBytes(access, uploadUrl, body, { withToken: false });
-  if (response.status < 200 || response.status > 299) {
-    const error = putRefusal(response, access, file.name);
+  const { name: fileName } = file;
+  const response = await putBytes(access, uploadUrl, { body, fileName }, { withToken: false });
+  if (!isSuccess(response)) {
+    const error = putRefusal(response, fileName);
     throw hasExpired(response) ? new UploadGone(error) : error;
   }
 
@@ -211,6 +216,7 @@ async function finalize(
     path: '/rest/videos?action=finalizeUpload',
     body: { finalizeUploadRequest: { video: urn, uploadToken, uploadedPartIds } },
     purpose: 'upload',
+    fileName,
   });
   if (response.status === 200) {
     return;
@@ -223,7 +229,7 @@ async function finalize(
     return;
   }
 
-  const error = refusal(response, { ...access, purpose: 'upload', fileName });
+  const error = response.refusal();
   // The response to an earlier attempt may be lost, and this app may not see whether LinkedIn has the video.
   const mayHaveIt = status === 'UNTOLD' && isOld;
   const isGone = ![401, 403].includes(response.status) && (mayHaveIt || hasExpired(response));

@@ -1,14 +1,13 @@
 import { count, having, nullable, text as anyText, type Value } from '../../domain/json-schema.ts';
-import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import type { TokenAccess } from '../http.ts';
 import { answerReader } from '../answer.ts';
+import type { Access } from '../client.ts';
 import type { Network, PartMedia, ThreadPart } from '../network.ts';
 import { findOwn } from '../find-own.ts';
 import { onlyPart } from '../only-part.ts';
 import { contentOf, formOf } from '../uploads/file-bytes.ts';
 import { untilProcessed } from '../uploads/processing.ts';
 import { isBlank } from '../validation/texts.ts';
-import { accessWith, answerOf, call, get, idSchema, serverName } from './client.ts';
+import { call, get, idSchema, serverName } from './client.ts';
 import { statusesWithText } from './find-status.ts';
 import { metrics } from './metrics.ts';
 import { choiceOf, rules } from './rules.ts';
@@ -49,8 +48,7 @@ export const mastodonNetwork: Network = {
   metrics,
 
   async prepare(connection, parts) {
-    const access = accessWith(connection, connection.credentials, 'prepare');
-    const sinceId = await newestOwnStatusId(access, connection.remoteId);
+    const sinceId = await newestOwnStatusId(connection, connection.remoteId);
     return parts.map((part) => {
       const data: Prepared = { sinceId, mediaCount: part.media.length };
       return { ...part, data };
@@ -58,27 +56,24 @@ export const mastodonNetwork: Network = {
   },
 
   async upload(connection, step) {
-    const access = accessWith(connection, connection.credentials, 'upload');
     const ids: string[] = [];
     for (const file of onlyPart(step).media) {
-      ids.push(await uploadFile(access, file));
+      ids.push(await uploadFile(connection, file));
     }
 
     return ids;
   },
 
   async send(connection, step, files) {
-    const access = accessWith(connection, connection.credentials, 'create');
-    return [await createStatus(access, onlyPart(step), step.sent.at(-1), files)];
+    return [await createStatus(connection, onlyPart(step), step.sent.at(-1), files)];
   },
 
   async reconcile(connection, step) {
-    const access = accessWith(connection, connection.credentials, 'reconcile');
     const part = onlyPart(step);
     const parentId = step.sent.at(-1)?.remoteId ?? null;
     const prepared = readPrepared(part.data);
     const sinceId = parentId ?? prepared?.sinceId ?? null;
-    return findOwn(ownStatusesSince(access, connection.remoteId, sinceId), async (statuses) => {
+    return findOwn(ownStatusesSince(connection, connection.remoteId, sinceId), async (statuses) => {
       const possible = statuses.filter((status) => {
         const inPlace = (status.in_reply_to_id ?? null) === parentId;
         const hasFiles = (status.media_attachments ?? []).length === (prepared?.mediaCount ?? 0);
@@ -86,16 +81,13 @@ export const mastodonNetwork: Network = {
       });
       const found: Status[] = [];
       for (const text of textsOf(part)) {
-        found.push(...(await statusesWithText(access, possible, text)));
+        found.push(...(await statusesWithText(connection, possible, text)));
       }
       return found.map(sentPartOf);
     });
   },
 
-  async remove(connection, live) {
-    const access = accessWith(connection, connection.credentials, 'remove');
-    return deleteStatus(access, live.at(-1)?.remoteId ?? '');
-  },
+  remove: (connection, live) => deleteStatus(connection, live.at(-1)?.remoteId ?? ''),
 };
 
 /** The possible texts of the status. Mastodon uses the content warning as the text when there is none. */
@@ -115,23 +107,30 @@ function textsOf({ text, options }: ThreadPart): string[] {
  * @returns the file's id for a status.
  * @throws NetworkError with `accepted: 'no'`: `media_refused` when the server refuses the file.
  */
-async function uploadFile(access: TokenAccess, file: PartMedia): Promise<string> {
+async function uploadFile(access: Access, file: PartMedia): Promise<string> {
   const altText = file.altText?.trim() ?? '';
   const fields = altText === '' ? {} : { description: altText };
   const form = formOf(fields, 'file', `file.${endingOf(file.type)}`, contentOf(file));
-  const request = { method: 'POST', path: '/api/v2/media', file: form, purpose: 'upload' } as const;
-  const uploaded = await call(access, request);
-  const id = idIn(uploaded, access, file);
+  const { name: fileName } = file;
+  const uploaded = await call(access, {
+    method: 'POST',
+    path: '/api/v2/media',
+    file: form,
+    purpose: 'upload',
+    fileName,
+  });
+  const { id } = uploaded.as(readAttachment);
   // 202, and later 206: the server has the file and is still processing it.
   if (uploaded.status !== 202) {
     return id;
   }
 
-  const { signal } = access.server;
-  const waiting = { network: serverName, fileName: file.name, patienceMs, signal };
+  const { signal } = access;
+  const waiting = { network: serverName, fileName, patienceMs, signal };
   return untilProcessed(waiting, async () => {
-    const response = await get(access, `/api/v1/media/${encodeURIComponent(id)}`, 'upload');
-    idIn(response, access, file);
+    const path = `/api/v1/media/${encodeURIComponent(id)}`;
+    const response = await get(access, path, 'upload', { fileName });
+    response.as(readAttachment);
     return response.status === 200 ? { done: id } : {};
   });
 }
@@ -141,9 +140,6 @@ const patienceMs = 120_000;
 
 /** Reads an uploaded file, which has no URL while the server is processing it. */
 const readAttachment = answerReader(having({ id: idSchema }));
-
-const idIn = (response: EgressResponse, access: TokenAccess, { name: fileName }: PartMedia) =>
-  answerOf(response, { ...access, purpose: 'upload', fileName }, readAttachment).id;
 
 /** The usual file extension, which some servers check. */
 const endingOf = (type: string): string =>

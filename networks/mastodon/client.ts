@@ -1,7 +1,7 @@
 import { having, text } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
 import { networkClient } from '../client.ts';
-import type { Dialect, Refused } from '../refusals.ts';
+import type { Dialect, Refused } from '../client.ts';
 
 /** An opaque id: a decimal number on Mastodon, a ULID on GoToSocial. URLs cannot contain lone surrogates. */
 export const idSchema = {
@@ -65,5 +65,9 @@ const dialect: Dialect<Said> = {
 
 export const serverName = dialect.name;
 
-export const { accessWith, call, get, getAs, ask, answerOf, isGone, remove, refusal, unreadable } =
-  networkClient(dialect, 'a Mastodon server');
+export const { call, get, getAs, ask, remove, refusal } = networkClient(
+  dialect,
+  'a Mastodon server',
+);
+
+export type MastodonAnswer = Awaited<ReturnType<typeof call>>;

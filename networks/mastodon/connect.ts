@@ -1,11 +1,12 @@
 import { anything, having, listOf, mayHave } from '../../domain/json-schema.ts';
 import { pasted } from '../../domain/texts.ts';
 import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
-import { type TokenAccess, baseUrlOf } from '../http.ts';
+import type { Access } from '../client.ts';
+import { baseUrlOf } from '../http.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import type { CheckAccount } from '../network-entry.ts';
 import type { Account } from '../network.ts';
-import { accessWith, get, getAs, idSchema } from './client.ts';
+import { getAs, idSchema } from './client.ts';
 import { instanceOf, settingsOf } from './settings.ts';
 
 type MastodonLogin = {
@@ -35,24 +36,24 @@ const readOwnAccount = answerReader(
 export async function connectMastodon(http: Egress, login: MastodonLogin): Promise<Account> {
   const baseUrl = baseUrlOf(pasted(login.baseUrl));
   const credentials = { accessToken: pasted(login.accessToken) };
-  const access = accessWith({ http, baseUrl }, credentials, 'prepare');
+  const access = { http, baseUrl, credentials };
   const { id: remoteId, username, display_name: displayName } = await ownerOf(access);
-  const { instance } = await instanceOf((path) => get(access, path, 'prepare'));
+  const { instance } = await instanceOf(access);
   const handle = await shownHandle(http, { username, domain: instance.domain, baseUrl });
   const settings = settingsOf(instance);
   return { baseUrl, remoteId, handle, displayName, credentials, session: null, settings };
 }
 
-export const checkMastodon: CheckAccount = async ({ http, baseUrl, credentials }) => {
-  const owner = await ownerOf(accessWith({ http, baseUrl }, credentials, 'prepare'));
+export const checkMastodon: CheckAccount = async (account) => {
+  const owner = await ownerOf(account);
   return {
     remoteId: owner.id,
-    handle: `@${owner.username}@${new URL(baseUrl).host}`,
+    handle: `@${owner.username}@${new URL(account.baseUrl).host}`,
     displayName: owner.display_name,
   };
 };
 
-const ownerOf = (access: TokenAccess) =>
+const ownerOf = (access: Access) =>
   getAs(access, '/api/v1/accounts/verify_credentials', 'prepare', readOwnAccount);
 
 type Named = {

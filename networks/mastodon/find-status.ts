@@ -1,10 +1,10 @@
 import { having } from '../../domain/json-schema.ts';
 import { setImmediate } from 'node:timers/promises';
 import { normalized } from '../../domain/texts.ts';
-import type { TokenAccess } from '../http.ts';
 import { answerReader, comparedText, jsonOf } from '../answer.ts';
+import type { Access } from '../client.ts';
 import { readHtml } from '../read-html.ts';
-import { get, refusal, unreadable } from './client.ts';
+import { get, type MastodonAnswer } from './client.ts';
 import { applicationSchema, type Status } from './statuses.ts';
 
 /** Statuses of servers that do not support a call, or do not allow it to this token. */
@@ -25,7 +25,7 @@ const mostCompared = 2_000_000;
  * @throws NetworkError with `accepted: 'unknown'` when the server cannot answer at the moment.
  */
 export async function statusesWithText(
-  access: TokenAccess,
+  access: Access,
   statuses: readonly Status[],
   text: string,
 ): Promise<Status[]> {
@@ -65,7 +65,7 @@ async function eachInTurn<T>(
 }
 
 async function bySource(
-  access: TokenAccess,
+  access: Access,
   statuses: readonly Status[],
   sought: SoughtText,
 ): Promise<Status[]> {
@@ -86,18 +86,9 @@ async function bySource(
 const readSource = answerReader(having({ text: comparedText }));
 
 /** @returns null when the server does not offer sources. */
-async function sourceOf(access: TokenAccess, { id }: Status): Promise<string | null> {
+async function sourceOf(access: Access, { id }: Status): Promise<string | null> {
   const path = `/api/v1/statuses/${encodeURIComponent(id)}/source`;
-  const source = await offered(access, path);
-  if (source === null) {
-    return null;
-  }
-
-  const read = readSource(source);
-  if (!read) {
-    throw unreadable('reconcile');
-  }
-  return read.text;
+  return (await offered(access, path))?.as(readSource).text ?? null;
 }
 
 /** Reads `GET /api/v1/apps/verify_credentials`. */
@@ -107,28 +98,27 @@ const readApplication = answerReader(applicationSchema);
  * Omits statuses of other applications, where the server reports the application: a person may have posted the same
  * text by hand.
  */
-async function byOurApplication(access: TokenAccess, statuses: Status[]): Promise<Status[]> {
+async function byOurApplication(access: Access, statuses: Status[]): Promise<Status[]> {
   if (!statuses.some(({ application }) => application)) {
     return statuses;
   }
 
-  const ours = readApplication(await offered(access, '/api/v1/apps/verify_credentials'))?.name;
-  return statuses.filter(
-    ({ application }) => ours === undefined || !application || application.name === ours,
-  );
+  const app = await offered(access, '/api/v1/apps/verify_credentials');
+  const ours = app && readApplication(jsonOf(app))?.name;
+  return statuses.filter(({ application }) => !ours || !application || application.name === ours);
 }
 
-/** @returns the response, or null when the server does not support the call. */
-async function offered(access: TokenAccess, path: string): Promise<unknown> {
-  const response = await get(access, path, 'reconcile');
-  if (notOffered.has(response.status)) {
+/** @returns null when the server does not support the call. @throws NetworkError for any other refusal. */
+async function offered(access: Access, path: string): Promise<MastodonAnswer | null> {
+  const answer = await get(access, path, 'reconcile');
+  if (notOffered.has(answer.status)) {
     return null;
   }
 
-  if (response.status !== 200) {
-    throw refusal(response, { purpose: 'reconcile', accessToken: access.accessToken });
+  if (answer.status !== 200) {
+    throw answer.refusal();
   }
-  return jsonOf(response);
+  return answer;
 }
 
 /** The sent text, in the forms that statuses are compared in. Made once, because a text may be long. */

@@ -1,10 +1,9 @@
 import { anything, having, text } from '../../domain/json-schema.ts';
 import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
-import type { TokenAccess } from '../http.ts';
-import { answerReader, jsonOf, retryAtMs } from '../answer.ts';
+import { answerReader, retryAtMs } from '../answer.ts';
 import { countIn, readingOf, readOneByOne } from '../metrics.ts';
 import { NetworkError, type Connection, type MetricsReader, type PostReading } from '../network.ts';
-import { accessWith, get, getAs, isGone, refusal, unreadable } from './client.ts';
+import { get, getAs, type MastodonAnswer } from './client.ts';
 
 const readCounted = answerReader(having({ id: text }));
 
@@ -20,35 +19,29 @@ export const metrics: MetricsReader = {
   readsPerMonth: null,
   /** Reads until only the share of the limit that posts may need is left, and returns the readings so far. */
   async read(connection, remoteIds) {
-    const access = accessWith(connection, connection.credentials, 'prepare');
     return readOneByOne(remoteIds, async (id) => {
       assertMayRead(connection);
       const path = `/api/v1/statuses/${encodeURIComponent(id)}`;
-      const response = await get(access, path, 'prepare');
+      const response = await get(connection, path, 'prepare');
       noteLimit(connection, response);
-      return readingIn(access, id, response);
+      return readingIn(id, response);
     });
   },
   async followers(connection) {
-    const access = accessWith(connection, connection.credentials, 'prepare');
     const path = '/api/v1/accounts/verify_credentials';
-    const { followers_count: count } = await getAs(access, path, 'prepare', readFollowed);
+    const { followers_count: count } = await getAs(connection, path, 'prepare', readFollowed);
     return countIn(count) ?? null;
   },
 };
 
-function readingIn(access: TokenAccess, id: string, response: EgressResponse): PostReading {
-  const { accessToken } = access;
-  if (isGone(response, { purpose: 'prepare' })) {
+function readingIn(id: string, answer: MastodonAnswer): PostReading {
+  if (answer.isGone()) {
     return { kind: 'gone' }; // Only in the API's own format: a 404 from a proxy says nothing about the status.
   }
-  if (response.status !== 200) {
-    throw refusal(response, { purpose: 'prepare', accessToken });
-  }
 
-  const status = readCounted(jsonOf(response));
-  if (status?.id !== id) {
-    throw unreadable('prepare');
+  const status = answer.as(readCounted);
+  if (status.id !== id) {
+    throw answer.unreadable();
   }
   return readingOf(status, fields);
 }

@@ -7,10 +7,10 @@ import {
   type Json,
   type Value,
 } from '../../domain/json-schema.ts';
-import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
+import type { Egress } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
-import { sendNetworkRequest } from '../http.ts';
-import { refusal, serverName } from './client.ts';
+import type { Access } from '../client.ts';
+import { get, type MastodonAnswer } from './client.ts';
 
 const positive = { type: 'integer', minimum: 1 } as const;
 
@@ -82,11 +82,9 @@ export const mastodonSettings = (settings: Json): MastodonSettings => ({
  * @throws NetworkError when the server does not answer, or sends an unexpected response.
  */
 export async function readLimits(http: Egress, baseUrl: string): Promise<Record<string, Json>> {
-  const { response, instance } = await instanceOf((path) =>
-    sendNetworkRequest({ http, baseUrl }, { method: 'GET', path, purpose: 'prepare' }, serverName),
-  );
+  const { response, instance } = await instanceOf({ http, baseUrl, credentials: null }, true);
   if (response.status !== 200) {
-    throw refusal(response, { purpose: 'prepare', accessToken: '' });
+    throw response.refusal();
   }
 
   return { ...settingsOf(instance) };
@@ -97,14 +95,15 @@ export async function readLimits(http: Egress, baseUrl: string): Promise<Record<
  * Pleroma).
  */
 export async function instanceOf(
-  get: (path: string) => Promise<EgressResponse>,
-): Promise<{ readonly response: EgressResponse; readonly instance: Instance }> {
-  const newer = await get('/api/v2/instance');
+  access: Access,
+  isPublic = false,
+): Promise<{ readonly response: MastodonAnswer; readonly instance: Instance }> {
+  const newer = await get(access, '/api/v2/instance', 'prepare', { isPublic });
   if (newer.status === 200) {
     return { response: newer, instance: readInstance(jsonOf(newer)) ?? {} };
   }
 
-  const older = await get('/api/v1/instance');
+  const older = await get(access, '/api/v1/instance', 'prepare', { isPublic });
   const isRead = older.status === 200;
   return { response: older, instance: (isRead && readOldInstance(jsonOf(older))) || {} };
 }

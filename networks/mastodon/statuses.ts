@@ -8,8 +8,8 @@ import {
   type Value,
 } from '../../domain/json-schema.ts';
 import { addressFault } from '../../domain/texts.ts';
-import type { TokenAccess } from '../http.ts';
 import { answerReader, comparedText } from '../answer.ts';
+import type { Access } from '../client.ts';
 import type { OwnPosts } from '../find-own.ts';
 import { type PreparedPart, type Removal, type SentPart } from '../network.ts';
 import { ask, getAs, idSchema, remove } from './client.ts';
@@ -64,10 +64,7 @@ function readStatuses(value: unknown): readonly Status[] | null {
 const maxPages = 10;
 
 /** The id of the account's newest own status, or null when it has none. */
-export async function newestOwnStatusId(
-  access: TokenAccess,
-  accountId: string,
-): Promise<string | null> {
+export async function newestOwnStatusId(access: Access, accountId: string): Promise<string | null> {
   const [newest] = await page(access, accountId, { limit: '1' }, 'prepare');
   return newest?.id ?? null;
 }
@@ -79,7 +76,7 @@ export async function newestOwnStatusId(
  * `since_id`.
  */
 export const ownStatusesSince = (
-  access: TokenAccess,
+  access: Access,
   accountId: string,
   sinceId: string | null,
 ): OwnPosts<Status, string> => ({
@@ -99,7 +96,7 @@ export const ownStatusesSince = (
 });
 
 const page = (
-  access: TokenAccess,
+  access: Access,
   accountId: string,
   query: Record<string, string>,
   purpose: 'prepare' | 'reconcile',
@@ -117,7 +114,7 @@ const page = (
  * @throws NetworkError
  */
 export async function createStatus(
-  access: TokenAccess,
+  access: Access,
   part: PreparedPart,
   parent: SentPart | undefined,
   mediaIds: readonly string[],
@@ -148,7 +145,7 @@ export async function createStatus(
  *
  * Source: https://docs.joinmastodon.org/methods/statuses/#delete
  */
-export const deleteStatus = (access: TokenAccess, id: string): Promise<Removal> =>
+export const deleteStatus = (access: Access, id: string): Promise<Removal> =>
   remove(access, { path: `/api/v1/statuses/${encodeURIComponent(id)}` });
 
 export const sentPartOf = (status: Status): SentPart => ({

@@ -1,8 +1,7 @@
 import { count, flag, having, type Value } from '../../domain/json-schema.ts';
 import type { Schemas } from '@xdevplatform/xdk';
-import type { TokenAccess } from '../http.ts';
 import { answerReader } from '../answer.ts';
-import type { Read } from '../refusals.ts';
+import type { Read } from '../client.ts';
 import type { Options, Rules } from '../content-rules.ts';
 import { findOwn } from '../find-own.ts';
 import {
@@ -17,16 +16,7 @@ import {
 } from '../network.ts';
 import { onlyPart } from '../only-part.ts';
 import { keptUploads } from '../uploads/resumable.ts';
-import {
-  accessWith,
-  answerOf,
-  ask,
-  call,
-  idSchema,
-  isGone,
-  type Answer,
-  type Wire,
-} from './client.ts';
+import { ask, call, idSchema, type Answer, type Wire } from './client.ts';
 import { postUrl } from './connect.ts';
 import { idBefore, ownPostsSince, isSameText } from './find-post.ts';
 import { defaultReads, xMetrics } from './metrics.ts';
@@ -72,21 +62,19 @@ export const createXNetwork = (rules: Rules, readsPerMonth = defaultReads.perMon
     }),
 
   async upload(connection, step) {
-    const access = accessWith(connection, connection.credentials, 'upload');
     const part = onlyPart(step);
     const ids: string[] = [];
     for (const file of part.media) {
-      ids.push(await uploadFile(access, connection, part, file));
+      ids.push(await uploadFile(connection, part, file));
     }
 
     return ids;
   },
 
   async send(connection, step, files) {
-    const access = accessWith(connection, connection.credentials, 'create');
     const part = onlyPart(step);
     try {
-      return [await createPost(access, connection, part, step.sent.at(-1), files)];
+      return [await createPost(connection, part, step.sent.at(-1), files)];
     } catch (error) {
       throw error instanceof NetworkError && error.code === 'duplicate'
         ? await withExisting(error, connection, step)
@@ -96,10 +84,7 @@ export const createXNetwork = (rules: Rules, readsPerMonth = defaultReads.perMon
 
   reconcile,
 
-  async remove(connection, live) {
-    const access = accessWith(connection, connection.credentials, 'remove');
-    return deletePost(access, live.at(-1)?.remoteId ?? '');
-  },
+  remove: (connection, live) => deletePost(connection, live.at(-1)?.remoteId ?? ''),
 });
 
 /**
@@ -126,12 +111,11 @@ async function withExisting(
 }
 
 async function reconcile(connection: Connection, step: PublishStep): Promise<Finding> {
-  const access = accessWith(connection, connection.credentials, 'reconcile');
   const part = onlyPart(step);
   const prepared = readPrepared(part.data);
   const parentId = step.sent.at(-1)?.remoteId;
   const sinceId = parentId ?? prepared?.sinceId ?? idBefore(0);
-  const finding = await findOwn(ownPostsSince(access, connection.remoteId, sinceId), (posts) =>
+  const finding = await findOwn(ownPostsSince(connection, sinceId), (posts) =>
     posts
       .filter(({ id, conversation_id: thread, attachments }) => {
         // A post that is not a reply begins a conversation.
@@ -174,7 +158,6 @@ const settlesWithinMs = 2 * 60_000;
  * @throws NetworkError `duplicate` when the account has a post with this text; it may be this very one.
  */
 async function createPost(
-  access: TokenAccess,
   connection: Connection,
   part: PreparedPart,
   parent: SentPart | undefined,
@@ -194,7 +177,7 @@ async function createPost(
     isReply: parent !== undefined,
   } as const;
   try {
-    const { data } = await ask(access, request, readCreated);
+    const { data } = await ask(connection, request, readCreated);
     return { remoteId: data.id, url: postUrl(connection.settings, data.id) };
   } catch (error) {
     throw error instanceof NetworkError ? aboutFiles(error, connection, part) : error;
@@ -208,16 +191,10 @@ const readDeleted = answerReader(having({ data: having({ deleted: flag }) }));
  *
  * Source: https://docs.x.com/x-api/posts/delete-post
  */
-async function deletePost(access: TokenAccess, id: string): Promise<Removal> {
+async function deletePost(connection: Connection, id: string): Promise<Removal> {
   const path = `/2/tweets/${encodeURIComponent(id)}`;
-  const request = { method: 'DELETE', path, purpose: 'remove' } as const;
-  const response = await call(access, request);
-  if (isGone(response, request)) {
-    return 'not_found';
-  }
-
-  const { data } = answerOf(response, { ...request, ...access }, readDeleted);
-  return data.deleted ? 'removed' : 'not_found';
+  const answer = await call(connection, { method: 'DELETE', path, purpose: 'remove' });
+  return !answer.isGone() && answer.as(readDeleted).data.deleted ? 'removed' : 'not_found';
 }
 
 /** X reports an invalid id both for a file that it does not know yet, and for one that it rejects. */

@@ -22,4 +22,4 @@ export type Answer<Data> = { readonly data: Data };
 /** Ids of posts, accounts and files are numbers of up to 19 digits, as strings. */
 export const idSchema = { type: 'string', pattern: '^[0-9]{1,19}$' } as const;
 
-export const { accessWith, call, ask, answerOf, isGone, refusal } = networkClient(dialect, 'X');
+export const { call, ask, getAs, refusal } = networkClient(dialect, 'X');

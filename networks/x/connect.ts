@@ -1,12 +1,12 @@
 import type { Schemas } from '@xdevplatform/xdk';
 import { anything, having, type Json, mayHave } from '../../domain/json-schema.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
-import { type TokenAccess, baseUrlOf } from '../http.ts';
+import type { Access, Read } from '../client.ts';
+import { baseUrlOf } from '../http.ts';
 import { answerReader } from '../answer.ts';
-import type { Read } from '../refusals.ts';
 import { pathOn, type CheckAccount, type PostPages, type ProfileUrl } from '../network-entry.ts';
 import type { Account } from '../network.ts';
-import { accessWith, ask, idSchema, type Answer, type Wire } from './client.ts';
+import { getAs, idSchema, type Answer, type Wire } from './client.ts';
 
 type XLogin = {
   /** The base URL of the API: `https://api.x.com`. */
@@ -38,19 +38,17 @@ export async function connectX(http: Egress, login: XLogin): Promise<Account> {
   const settings: Partial<XSettings> =
     login.webUrl === undefined ? {} : { webUrl: baseUrlOf(login.webUrl) };
   const credentials = { accessToken: login.accessToken.trim() };
-  const owner = await ownerOf(accessWith({ http, baseUrl }, credentials, 'prepare'));
+  const owner = await ownerOf({ http, baseUrl, credentials });
   return { baseUrl, ...owner, credentials, session: null, settings };
 }
 
 /** Checks whether an account is still accessible. X charges a user read. */
-export const checkX: CheckAccount = ({ http, baseUrl, credentials }) =>
-  ownerOf(accessWith({ http, baseUrl }, credentials, 'prepare'));
+export const checkX: CheckAccount = (account) => ownerOf(account);
 
 async function ownerOf(
-  access: TokenAccess,
+  access: Access,
 ): Promise<Pick<Account, 'remoteId' | 'handle' | 'displayName'>> {
-  const request = { method: 'GET', path: '/2/users/me', purpose: 'prepare' } as const;
-  const { data } = await ask(access, request, readOwnUser);
+  const { data } = await getAs(access, '/2/users/me', 'prepare', readOwnUser);
   return { remoteId: data.id, handle: `@${data.username}`, displayName: data.name };
 }
 

@@ -10,11 +10,11 @@ import { domainToUnicode } from 'node:url';
 import type { Schemas } from '@xdevplatform/xdk';
 import twitterText from '../../runtime/twitter-text.ts';
 import { normalized } from '../../domain/texts.ts';
-import type { TokenAccess } from '../http.ts';
 import { answerReader, comparedText } from '../answer.ts';
 import type { OwnPosts } from '../find-own.ts';
-import type { Read } from '../refusals.ts';
-import { ask, idSchema, type Wire } from './client.ts';
+import type { Read } from '../client.ts';
+import type { Connection } from '../network.ts';
+import { getAs, idSchema, type Wire } from './client.ts';
 
 type Post = Wire<Schemas.Post>;
 
@@ -65,8 +65,7 @@ const maxPages = 2;
  * Source: https://docs.x.com/x-api/users/get-posts
  */
 export const ownPostsSince = (
-  access: TokenAccess,
-  accountId: string,
+  connection: Connection,
   sinceId: string,
 ): OwnPosts<OwnPost, string> => ({
   mostPages: maxPages,
@@ -79,9 +78,8 @@ export const ownPostsSince = (
       'post.fields': postFields.join(','),
       ...(token !== undefined && { pagination_token: token }),
     });
-    const path = `/2/users/${encodeURIComponent(accountId)}/tweets?${search}`;
-    const request = { method: 'GET', path, purpose: 'reconcile' } as const;
-    const { data = [], meta } = await ask(access, request, readOwnPosts);
+    const path = `/2/users/${encodeURIComponent(connection.remoteId)}/tweets?${search}`;
+    const { data = [], meta } = await getAs(connection, path, 'reconcile', readOwnPosts);
     return { posts: data, next: meta?.next_token };
   },
 });

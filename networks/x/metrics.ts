@@ -3,7 +3,7 @@ import type { Schemas } from '@xdevplatform/xdk';
 import { answerReader } from '../answer.ts';
 import { readingOf } from '../metrics.ts';
 import type { MetricsReader, PostReading } from '../network.ts';
-import { accessWith, ask, idSchema, type Wire } from './client.ts';
+import { getAs, idSchema, type Wire } from './client.ts';
 
 /**
  * How often a post's metrics are read, and how many reads a month allows; 0 disables reads. X charges each read post
@@ -20,13 +20,12 @@ export const xMetrics = (readsPerMonth: number): MetricsReader => ({
    * Source: https://docs.x.com/x-api/posts/get-posts-by-ids
    */
   async read(connection, remoteIds) {
-    const access = accessWith(connection, connection.credentials, 'prepare');
     const search = new URLSearchParams({
       ids: remoteIds.join(','),
       'post.fields': 'public_metrics',
     });
-    const request = { method: 'GET', path: `/2/tweets?${search}`, purpose: 'prepare' } as const;
-    const { data = [], errors = [] } = await ask(access, request, readPosts);
+    const path = `/2/tweets?${search}`;
+    const { data = [], errors = [] } = await getAs(connection, path, 'prepare', readPosts);
     const readings = new Map<string, PostReading>();
     for (const { type = '', resource_id: id, value } of errors) {
       const named = id ?? value;

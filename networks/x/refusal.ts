@@ -1,7 +1,7 @@
 import { anything, listOf, mayHave, text, type Value } from '../../domain/json-schema.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, retryAtMs } from '../answer.ts';
-import type { Dialect, Refused } from '../refusals.ts';
+import type { Dialect, Refused } from '../client.ts';
 
 const problemSchema = mayHave({
   title: text,

@@ -1,14 +1,14 @@
 import type { Schemas } from '@xdevplatform/xdk';
 import { having, mayHave, text, type Value } from '../../domain/json-schema.ts';
 import { answerReader, quote } from '../answer.ts';
-import type { NetworkRequest, TokenAccess } from '../http.ts';
+import type { NetworkRequest } from '../http.ts';
 import { NetworkError, type Connection, type PartMedia, type ThreadPart } from '../network.ts';
-import type { Read } from '../refusals.ts';
+import { tokenOf, type Read } from '../client.ts';
 import { contentOf, formOf } from '../uploads/file-bytes.ts';
 import { untilProcessed } from '../uploads/processing.ts';
 import { keptUpload, UploadGone, uploadInSteps } from '../uploads/resumable.ts';
 import { hasType, isImage, isVideo } from '../validation/files.ts';
-import { answerOf, call, idSchema, refusal, type Answer, type Wire } from './client.ts';
+import { call, idSchema, type Answer, type Wire } from './client.ts';
 
 /** The upload of a file, as stored in the ledger. */
 export type XUpload = {
@@ -25,9 +25,8 @@ export type XUpload = {
 };
 
 type Way = {
-  readonly access: TokenAccess;
+  readonly connection: Connection;
   readonly file: PartMedia;
-  readonly signal: AbortSignal;
 };
 
 /**
@@ -39,12 +38,11 @@ type Way = {
  * @throws NetworkError with `accepted: 'no'`: `media_refused` when X refuses the file.
  */
 export async function uploadFile(
-  access: TokenAccess,
   connection: Connection,
   part: ThreadPart,
   file: PartMedia,
 ): Promise<string> {
-  const way = { access, file, signal: connection.signal };
+  const way = { connection, file };
   const { id } = await uploadInSteps(keptUpload<XUpload>(connection, part, file), {
     begin: () => begin(way),
     next: (upload, isOld) => next(way, upload, isOld),
@@ -105,17 +103,17 @@ async function next(way: Way, upload: XUpload, isOld: boolean): Promise<XUpload 
 /** The form fields of a whole file, beside its bytes. */
 type UploadFields = Omit<Wire<Schemas.MediaUploadRequest>, 'media'>;
 
-const sendWhole = ({ access, file }: Way, fields: UploadFields) => {
-  const form = formOf({ ...fields }, 'media', 'media', contentOf(file, anyType));
-  return requestUpload(access, file, { path: '/2/media/upload', file: form }, readUpload);
+const sendWhole = (way: Way, fields: UploadFields) => {
+  const form = formOf({ ...fields }, 'media', 'media', contentOf(way.file, anyType));
+  return requestUpload(way, { path: '/2/media/upload', file: form }, readUpload);
 };
 
 const anyType = 'application/octet-stream';
 
 type InitializeUpload = Wire<Schemas.InitializeMediaUploadRequest>;
 
-const initialize = ({ access, file }: Way, body: InitializeUpload) =>
-  requestUpload(access, file, { path: '/2/media/upload/initialize', body }, readUpload);
+const initialize = (way: Way, body: InitializeUpload) =>
+  requestUpload(way, { path: '/2/media/upload/initialize', body }, readUpload);
 
 /** X accepts up to 5 MB per request and up to 1000 segments; 512 MB are 128 of these. */
 export const segmentBytes = 4 * 1024 * 1024;
@@ -123,47 +121,47 @@ export const segmentBytes = 4 * 1024 * 1024;
 /** The form fields of a segment, beside its bytes. Numbers are text in a form. */
 type AppendFields = Record<keyof Omit<Wire<Schemas.AppendMediaUploadRequest>, 'media'>, string>;
 
-async function append({ access, file }: Way, id: string, index: number): Promise<void> {
+async function append(way: Way, id: string, index: number): Promise<void> {
   const fields: AppendFields = { segment_index: String(index) };
   const path = `/2/media/upload/${encodeURIComponent(id)}/append`;
   const from = index * segmentBytes;
-  const to = Math.min(from + segmentBytes, file.sizeBytes);
-  const form = formOf(fields, 'media', 'media', contentOf(file, anyType, from, to));
+  const to = Math.min(from + segmentBytes, way.file.sizeBytes);
+  const form = formOf(fields, 'media', 'media', contentOf(way.file, anyType, from, to));
   // The response is not needed, and was empty in older versions.
-  await requestUpload(access, file, { path, file: form }, () => true);
+  await requestUpload(way, { path, file: form }, () => true);
 }
 
 /**
  * An earlier attempt may have finalized without getting the response. X refuses a second time, so the state is read.
  */
-async function finalize({ access, file }: Way, id: string, isOld: boolean): Promise<UploadAnswer> {
+async function finalize(way: Way, id: string, isOld: boolean): Promise<UploadAnswer> {
   const path = `/2/media/upload/${encodeURIComponent(id)}/finalize`;
   try {
-    return await requestUpload(access, file, { path }, readUpload);
+    return await requestUpload(way, { path }, readUpload);
   } catch (error) {
     if (isOld && error instanceof UploadGone) {
-      return readStatus({ access, file }, id);
+      return readStatus(way, id);
     }
     throw error;
   }
 }
 
-const readStatus = ({ access, file }: Pick<Way, 'access' | 'file'>, id: string) => {
+const readStatus = (way: Way, id: string) => {
   const path = `/2/media/upload?command=STATUS&media_id=${encodeURIComponent(id)}`;
-  return requestUpload(access, file, { method: 'GET', path }, readUpload);
+  return requestUpload(way, { method: 'GET', path }, readUpload);
 };
 
 type DescribeMedia = Wire<Schemas.CreateMediaMetadataRequest>;
 
 /** X charges for each call, so its success is stored. */
-const describe = ({ access, file }: Way, body: DescribeMedia): Promise<boolean> =>
-  requestUpload(access, file, { path: '/2/media/metadata', body }, () => true);
+const describe = (way: Way, body: DescribeMedia): Promise<boolean> =>
+  requestUpload(way, { path: '/2/media/metadata', body }, () => true);
 
 /** The state of an upload from X's response. No processing state means that the file is ready. */
-function withState({ file, access }: Way, upload: XUpload, answer: UploadAnswer): XUpload {
+function withState({ connection, file }: Way, upload: XUpload, answer: UploadAnswer): XUpload {
   const { state, error } = answer.data.processing_info ?? {};
   if (state === 'failed') {
-    const said = quote(error?.message ?? error?.name, [access.accessToken]);
+    const said = quote(error?.message ?? error?.name, [tokenOf(connection) ?? '']);
     const message = `X could not process the file "${file.name}"${said && `: ${said}`}.`;
     throw new NetworkError('media_refused', message, { accepted: 'no', server: 'answered' });
   }
@@ -190,7 +188,7 @@ const patienceMs = 90_000;
 
 const processed = (way: Way, { id }: XUpload): Promise<UploadAnswer> =>
   untilProcessed(
-    { network: 'X', fileName: way.file.name, patienceMs, signal: way.signal },
+    { network: 'X', fileName: way.file.name, patienceMs, signal: way.connection.signal },
     async () => {
       const answer = await readStatus(way, id);
       const askInMs = (answer.data.processing_info?.check_after_secs ?? 1) * 1000;
@@ -204,18 +202,16 @@ const processed = (way: Way, { id }: XUpload): Promise<UploadAnswer> =>
  * @throws UploadGone when X may not know the upload; NetworkError otherwise.
  */
 async function requestUpload<T>(
-  access: TokenAccess,
-  { name: fileName }: PartMedia,
+  { connection, file: { name: fileName } }: Way,
   request: Omit<NetworkRequest, 'purpose' | 'method'> & Partial<Pick<NetworkRequest, 'method'>>,
   read: (value: unknown) => T | null,
 ): Promise<T> {
-  const asked = { method: 'POST', ...request, purpose: 'upload' } as const;
-  const response = await call(access, asked);
-  const refused = { ...asked, ...access, fileName };
+  const asked = { method: 'POST', ...request, purpose: 'upload', fileName } as const;
+  const response = await call(connection, asked);
   if ([400, 404, 410].includes(response.status)) {
-    throw new UploadGone(refusal(response, refused));
+    throw new UploadGone(response.refusal());
   }
-  return answerOf(response, refused, read);
+  return response.as(read);
 }
 
 const seconds = { type: 'number', minimum: 0 } as const;

@@ -1,10 +1,9 @@
 import type { Json } from '../../domain/json-schema.ts';
 import { findingOf } from '../find-own.ts';
-import type { TokenAccess } from '../http.ts';
 import type { Connection, Finding, Network, PreparedPart } from '../network.ts';
 import { onlyPart } from '../only-part.ts';
 import { keptUploads } from '../uploads/resumable.ts';
-import { accessWith, deleteResource } from './client.ts';
+import { deleteResource } from './client.ts';
 import { createComment, findComments } from './comments.ts';
 import { settingsOf, type YoutubeSettings } from './connect.ts';
 import { choiceOf, type Prepared, readPrepared, videoResource } from './metadata.ts';
@@ -44,46 +43,42 @@ export const youtubeNetwork: Network = {
       return [];
     }
 
-    const access = accessWith(connection, connection.credentials, 'upload');
-    return [JSON.stringify(await uploadVideo(connection, access, part))];
+    return [JSON.stringify(await uploadVideo(connection, part))];
   },
 
   async send(connection, step, files) {
-    const access = accessWith(connection, connection.credentials, 'create');
     const settings = ownSettings(connection);
     const part = onlyPart(step);
     const [video] = step.sent;
     if (video) {
-      return [await createComment(access, part, video, settings)];
+      return [await createComment(connection, part, video, settings)];
     }
 
-    const made = await finishVideo(access, part, uploadIn(files));
+    const made = await finishVideo(connection, part, uploadIn(files));
     return [sentVideo(made, settings)];
   },
 
   async reconcile(connection, step) {
-    const access = accessWith(connection, connection.credentials, 'reconcile');
     const settings = ownSettings(connection);
     const part = onlyPart(step);
     const [video] = step.sent;
     if (video) {
       const author = { remoteId: connection.remoteId, settings };
-      return findComments(access, part, video, author);
+      return findComments(connection, part, video, author);
     }
 
-    const known = await askKept(connection, access, part);
+    const known = await askKept(connection, part);
     if (known !== null) {
       return known;
     }
 
     const sinceMs = readPrepared(part.data)?.sinceMs ?? 0;
-    return findVideos(access, part, sinceMs, settings);
+    return findVideos(connection, part, sinceMs, settings);
   },
 
   async remove(connection, live) {
-    const access = accessWith(connection, connection.credentials, 'remove');
     const kind = live.length > 1 ? 'comment' : 'video';
-    return deleteResource(access, kind, live.at(-1)?.remoteId ?? '');
+    return deleteResource(connection, kind, live.at(-1)?.remoteId ?? '');
   },
 
   async readiness(connection, part, sent) {
@@ -91,26 +86,21 @@ export const youtubeNetwork: Network = {
       return { kind: 'ready' };
     }
 
-    const access = accessWith(connection, connection.credentials, 'reconcile');
     const { privacy } = choiceOf(part.options);
     const chosen = part.options['thumbnail'] === undefined ? undefined : 'missing';
     const thumbnail = part.optionFiles?.['thumbnail'] ?? chosen;
-    return readinessOf(access, sent, { privacy, thumbnail });
+    return readinessOf(connection, sent, { privacy, thumbnail });
   },
 };
 
 /** Asks the stored session. Null when it cannot tell; the channel's uploads are then searched. */
-async function askKept(
-  connection: Connection,
-  access: TokenAccess,
-  part: PreparedPart,
-): Promise<Finding | null> {
+async function askKept(connection: Connection, part: PreparedPart): Promise<Finding | null> {
   const [session] = keptUploads<UploadSession>(connection, part);
   if (!session) {
     return null;
   }
 
-  const progress = await putChunk(access, session, 'reconcile');
+  const progress = await putChunk(connection, session, 'reconcile');
   if (progress.kind === 'finished') {
     return findingOf([sentVideo(progress.video, ownSettings(connection))]);
   }

@@ -1,19 +1,19 @@
-import type { EgressResponse } from '../../runtime/egress/egress.ts';
-import { networkClient } from '../client.ts';
-import type { Purpose, TokenAccess } from '../http.ts';
+import { networkClient, type Access, type RefusedRequest } from '../client.ts';
+import type { Purpose } from '../http.ts';
 import type { Removal } from '../network.ts';
-import type { RefusedRequest } from '../refusals.ts';
 import { dialect } from './refusal.ts';
 
 export const idSchema = { type: 'string', pattern: '^[A-Za-z0-9_.\\-]{1,200}$' } as const;
 
 const client = networkClient(dialect, 'Google');
 
-export const { accessWith, call, ask, answerOf, refusal, unreadable } = client;
+export const { call, ask } = client;
+
+export type YoutubeAnswer = Awaited<ReturnType<typeof call>>;
 
 /** Whether a response has a reason: YouTube's stable name of an error. */
-export const refusedAs = (response: EgressResponse, reason: string): boolean =>
-  client.saidIn(response).reasons?.includes(reason) === true;
+export const refusedAs = (answer: YoutubeAnswer, reason: string): boolean =>
+  answer.said().reasons?.includes(reason) === true;
 
 /**
  * Deletes a video or a comment; both need the scope `youtube.force-ssl`. A comment that was left out has an id of ours,
@@ -22,7 +22,7 @@ export const refusedAs = (response: EgressResponse, reason: string): boolean =>
  * Source: https://developers.google.com/youtube/v3/docs/videos/delete
  */
 export const deleteResource = (
-  access: TokenAccess,
+  access: Access,
   about: 'video' | 'comment',
   id: string,
 ): Promise<Removal> =>

@@ -10,7 +10,7 @@ import type { youtube_v3 } from '@googleapis/youtube';
 import { normalized } from '../../domain/texts.ts';
 import { answerReader, comparedText } from '../answer.ts';
 import { findOwn, type OwnPosts } from '../find-own.ts';
-import type { TokenAccess } from '../http.ts';
+import type { Access } from '../client.ts';
 import type { Finding, PreparedPart, SentPart } from '../network.ts';
 import { ask, idSchema, reading } from './client.ts';
 import type { YoutubeSettings } from './connect.ts';
@@ -50,7 +50,7 @@ const maxPages = 5;
  * Source: https://developers.google.com/youtube/v3/docs/commentThreads/insert
  */
 export async function createComment(
-  access: TokenAccess,
+  access: Access,
   { text }: PreparedPart,
   video: SentPart,
   settings: YoutubeSettings,
@@ -81,7 +81,7 @@ export async function createComment(
 
 /** Searches the comments under a video for the channel's own one with a text. */
 export const findComments = (
-  access: TokenAccess,
+  access: Access,
   { text }: PreparedPart,
   video: SentPart,
   author: { readonly remoteId: string; readonly settings: YoutubeSettings },
@@ -104,7 +104,7 @@ export const findComments = (
   );
 };
 
-function pageOf(access: TokenAccess, video: SentPart, pageToken?: string): Promise<Page> {
+function pageOf(access: Access, video: SentPart, pageToken?: string): Promise<Page> {
   const query = {
     part: 'snippet',
     videoId: video.remoteId,

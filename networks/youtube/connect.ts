@@ -8,10 +8,11 @@ import {
 } from '../../domain/json-schema.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
 import { answerReader } from '../answer.ts';
-import { type TokenAccess, baseUrlOf } from '../http.ts';
+import type { Access } from '../client.ts';
+import { baseUrlOf } from '../http.ts';
 import { pathOn, type CheckAccount, type PostPages, type ProfileUrl } from '../network-entry.ts';
 import { NetworkError, type Account } from '../network.ts';
-import { accessWith, ask, idSchema, reading } from './client.ts';
+import { ask, idSchema, reading } from './client.ts';
 
 type YoutubeLogin = {
   /** The base URL of the API: `https://www.googleapis.com`. */
@@ -50,20 +51,19 @@ export async function youtubeAccounts(
 ): Promise<[Account, ...Account[]]> {
   const baseUrl = baseUrlOf(login.baseUrl);
   const credentials = { accessToken: login.accessToken.trim() };
-  const access = accessWith({ http, baseUrl }, credentials, 'prepare');
+  const access = { http, baseUrl, credentials };
   const [first, ...others] = await ownChannels(access, 'snippet,contentDetails');
   return [accountOf(access, first), ...others.map((channel) => accountOf(access, channel))];
 }
 
 /** Checks whether a channel is still accessible. Costs 1 unit of the quota. */
-export const checkYoutube: CheckAccount = async ({ http, baseUrl, credentials, remoteId }) => {
-  const access = accessWith({ http, baseUrl }, credentials, 'prepare');
-  const channels = await ownChannels(access, 'snippet');
-  const channel = channels.find(({ id }) => id === remoteId) ?? channels[0];
+export const checkYoutube: CheckAccount = async (account) => {
+  const channels = await ownChannels(account, 'snippet');
+  const channel = channels.find(({ id }) => id === account.remoteId) ?? channels[0];
   return { remoteId: channel.id, handle: handleOf(channel), displayName: channel.snippet.title };
 };
 
-async function ownChannels(access: TokenAccess, part: string): Promise<[Channel, ...Channel[]]> {
+async function ownChannels(access: Access, part: string): Promise<[Channel, ...Channel[]]> {
   const query = { part, mine: 'true' };
   const request = reading('channels', query, 'prepare', 'account');
   const [first, ...others] = (await ask(access, request, readChannels)).items ?? [];
@@ -76,8 +76,7 @@ async function ownChannels(access: TokenAccess, part: string): Promise<[Channel,
   return [first, ...others];
 }
 
-function accountOf({ server, accessToken }: TokenAccess, channel: Channel): Account {
-  const { baseUrl } = server;
+function accountOf({ baseUrl, credentials }: Access, channel: Channel): Account {
   const uploadsPlaylist = channel.contentDetails?.relatedPlaylists?.uploads;
   const settings: Partial<YoutubeSettings> = {
     webUrl: webUrlOf(baseUrl),
@@ -88,7 +87,7 @@ function accountOf({ server, accessToken }: TokenAccess, channel: Channel): Acco
     remoteId: channel.id,
     handle: handleOf(channel),
     displayName: channel.snippet.title,
-    credentials: { accessToken },
+    credentials,
     session: null,
     settings,
   };

@@ -1,9 +1,9 @@
 import { anything, having, listOf, mayHave, type Value } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
-import type { TokenAccess } from '../http.ts';
+import type { Access } from '../client.ts';
 import { countIn, readingOf } from '../metrics.ts';
 import type { MetricsReader } from '../network.ts';
-import { accessWith, ask, idSchema, reading } from './client.ts';
+import { ask, idSchema, reading } from './client.ts';
 import { mostVideos, videosWith } from './videos.ts';
 
 /** Source: https://developers.google.com/youtube/v3/docs/videos/list (`statistics`) */
@@ -11,8 +11,7 @@ export const metrics: MetricsReader = {
   batchSize: mostVideos,
   readsPerMonth: null,
   async read(connection, remoteIds) {
-    const access = accessWith(connection, connection.credentials, 'prepare');
-    const videos = await videosWith(access, remoteIds, 'statistics', 'prepare');
+    const videos = await videosWith(connection, remoteIds, 'statistics', 'prepare');
     const readings = new Map(
       videos.flatMap(({ id, statistics }) =>
         statistics && remoteIds.includes(id)
@@ -21,15 +20,14 @@ export const metrics: MetricsReader = {
       ),
     );
     const missing = remoteIds.filter((id) => !videos.some((video) => video.id === id));
-    for (const id of await goneOf(access, connection.remoteId, missing)) {
+    for (const id of await goneOf(connection, connection.remoteId, missing)) {
       readings.set(id, { kind: 'gone' });
     }
 
     return readings;
   },
   async followers(connection) {
-    const access = accessWith(connection, connection.credentials, 'prepare');
-    const own = await ownChannel(access, connection.remoteId, 'statistics');
+    const own = await ownChannel(connection, connection.remoteId, 'statistics');
     const { subscriberCount, hiddenSubscriberCount } = own?.statistics ?? {};
     return hiddenSubscriberCount === true ? null : (numberIn(subscriberCount) ?? null);
   },
@@ -46,7 +44,7 @@ const numberIn = (value: unknown): number | undefined =>
  * another token does not see private videos.
  */
 async function goneOf(
-  access: TokenAccess,
+  access: Access,
   channelId: string,
   missing: readonly string[],
 ): Promise<readonly string[]> {
@@ -76,7 +74,7 @@ const readChannels = answerReader(mayHave({ items: listOf(channelSchema, 50) }))
 
 /** The connected channel, if the token belongs to it. @param part The part to read: `statistics`. */
 async function ownChannel(
-  access: TokenAccess,
+  access: Access,
   channelId: string,
   part: string,
 ): Promise<OwnChannel | undefined> {

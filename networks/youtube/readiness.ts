@@ -1,7 +1,7 @@
-import type { TokenAccess } from '../http.ts';
+import type { Access } from '../client.ts';
 import { NetworkError, type PartMedia, type Readiness, type SentPart } from '../network.ts';
 import { contentOf } from '../uploads/file-bytes.ts';
-import { call, refusal, refusedAs } from './client.ts';
+import { call, refusedAs } from './client.ts';
 import { type Privacy, thumbnailTypes } from './metadata.ts';
 import { videosWith, type Video } from './videos.ts';
 
@@ -19,7 +19,7 @@ type Asked = { readonly privacy: Privacy; readonly thumbnail: PartMedia | 'missi
  * @throws NetworkError `media_refused` with YouTube's reason when YouTube dropped the video.
  */
 export async function readinessOf(
-  access: TokenAccess,
+  access: Access,
   { remoteId }: SentPart,
   { privacy, thumbnail }: Asked,
 ): Promise<Readiness> {
@@ -134,7 +134,7 @@ const processingFailures: Reasons = {
  * @throws NetworkError when a later attempt may succeed.
  */
 async function setThumbnail(
-  access: TokenAccess,
+  access: Access,
   videoId: string,
   file: PartMedia,
 ): Promise<string | null> {
@@ -158,7 +158,7 @@ const lastingErrors: ReadonlySet<string> = new Set([
 const withoutThumbnail = (why: string): string => `The video has no thumbnail of its own. ${why}`;
 
 async function sendThumbnail(
-  access: TokenAccess,
+  access: Access,
   videoId: string,
   file: PartMedia,
 ): Promise<string | null> {
@@ -173,13 +173,13 @@ async function sendThumbnail(
     path: `/upload/youtube/v3/thumbnails/set?${query}`,
     file: contentOf(file),
     purpose: 'reconcile',
+    about: 'thumbnail',
   });
   if (response.status === 200) {
     return null;
   }
 
-  const { accessToken } = access;
-  const error = refusal(response, { purpose: 'reconcile', accessToken, about: 'thumbnail' });
+  const error = response.refusal();
   // A limit of the channel for some hours, which must not delay a watchable video.
   if (refusedAs(response, 'uploadRateLimitExceeded') || response.status === 413) {
     return withoutThumbnail(error.message);

@@ -1,6 +1,6 @@
 import { having, listOf, mayHave, text } from '../../domain/json-schema.ts';
 import { answerReader, retryAtMs } from '../answer.ts';
-import type { Dialect, Refused } from '../refusals.ts';
+import type { Dialect, Refused } from '../client.ts';
 
 /** Newer APIs have their reasons in `details`. */
 const reasonsSchema = listOf(mayHave({ reason: text }), 100);

@@ -1,10 +1,10 @@
 import type { youtube_v3 } from '@googleapis/youtube';
-import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { jsonOf } from '../answer.ts';
-import { acceptedAfter, type Purpose, type TokenAccess } from '../http.ts';
+import type { Access } from '../client.ts';
+import { acceptedAfter, type Purpose } from '../http.ts';
 import { NetworkError, type PartMedia } from '../network.ts';
 import { contentOf } from '../uploads/file-bytes.ts';
-import { call, refusal, unreadable } from './client.ts';
+import { call, type YoutubeAnswer } from './client.ts';
 import { parseVideo, type Video } from './videos.ts';
 
 /**
@@ -33,7 +33,7 @@ export type Progress =
 
 /** Starts a session, which creates no video yet. Costs one of the project's uploads of the day. */
 export async function startSession(
-  access: TokenAccess,
+  access: Access,
   file: Pick<PartMedia, 'sizeBytes' | 'type'>,
   video: youtube_v3.Schema$Video,
 ): Promise<string> {
@@ -46,18 +46,15 @@ export async function startSession(
     },
     body: video,
     purpose: 'upload',
+    about: 'video',
   });
   if (response.status !== 200) {
-    throw refusal(response, {
-      purpose: 'upload',
-      accessToken: access.accessToken,
-      about: 'video',
-    });
+    throw response.refusal();
   }
 
   const { location } = response.headers;
   if (location === undefined) {
-    throw unreadable('upload');
+    throw response.unreadable();
   }
   return ownAddress(access, location, 'upload');
 }
@@ -72,7 +69,7 @@ type Chunk = { readonly file: PartMedia; readonly from: number; readonly to: num
  *   which may create it only now.
  */
 export async function putChunk(
-  access: TokenAccess,
+  access: Access,
   { uri, sizeBytes }: UploadSession,
   purpose: Purpose,
   chunk?: Chunk,
@@ -84,13 +81,14 @@ export async function putChunk(
     headers: { 'content-range': `bytes ${range}/${sizeBytes}` },
     ...(chunk && { file: contentOf(chunk.file, chunk.file.type, chunk.from, chunk.to) }),
     purpose,
+    about: 'video',
   });
   return progressIn(access, response, sizeBytes, purpose);
 }
 
 function progressIn(
-  access: TokenAccess,
-  response: EgressResponse,
+  access: Access,
+  response: YoutubeAnswer,
   sizeBytes: number,
   purpose: Purpose,
 ): Progress {
@@ -102,18 +100,18 @@ function progressIn(
   if (status === 200 || status === 201) {
     const video = parseVideo(jsonOf(response));
     if (!video) {
-      throw unreadable(purpose);
+      throw response.unreadable();
     }
     return { kind: 'finished', video };
   }
 
   if (status !== 308) {
-    throw refusal(response, { purpose, accessToken: access.accessToken, about: 'video' });
+    throw response.refusal();
   }
 
   const received = receivedIn(headers['range']);
   if (received === null || received > sizeBytes) {
-    throw unreadable(purpose);
+    throw response.unreadable();
   }
 
   const { location } = headers;
@@ -139,11 +137,7 @@ function receivedIn(range: string | undefined): number | null {
  *
  * @throws NetworkError when it is not.
  */
-function ownAddress(
-  { server: { baseUrl } }: TokenAccess,
-  location: string,
-  purpose: Purpose,
-): string {
+function ownAddress({ baseUrl }: Access, location: string, purpose: Purpose): string {
   const [own, given] = [new URL(baseUrl), URL.parse(location, baseUrl)];
   const areGoogles = [own, given].every(
     (url) => url?.protocol === 'https:' && url.hostname.endsWith('.googleapis.com'),

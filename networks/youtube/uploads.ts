@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { TokenAccess } from '../http.ts';
+import type { Access } from '../client.ts';
 import { NetworkError, type Connection, type PartMedia, type PreparedPart } from '../network.ts';
 import { keptUpload } from '../uploads/resumable.ts';
 import { sizesOf, isVideo } from '../validation/files.ts';
@@ -32,36 +32,32 @@ export type Upload =
  *
  * The session's URI is stored before the first byte leaves, so that the next attempt can continue in any case.
  */
-export async function uploadVideo(
-  connection: Connection,
-  access: TokenAccess,
-  part: PreparedPart,
-): Promise<Upload> {
+export async function uploadVideo(connection: Connection, part: PreparedPart): Promise<Upload> {
   const file = onlyVideo(part);
   const resource = videoOf(part);
   const fingerprint = createHash('sha256')
     .update(JSON.stringify([resource, file.id, file.sizeBytes]))
     .digest('hex');
   const kept = keptUpload<UploadSession>(connection, part, file);
-  const way = { access, file, keep: kept.keep };
+  const way = { access: connection, file, keep: kept.keep };
 
   const known = kept.read();
   // A session for another video, or for metadata that changed between two attempts, is not used.
   if (known?.fingerprint === fingerprint) {
-    const progress = await putChunk(access, known, 'upload');
+    const progress = await putChunk(connection, known, 'upload');
     if (progress.kind !== 'gone') {
       return bring(way, known, progress);
     }
   }
 
-  const uri = await startSession(access, file, resource);
+  const uri = await startSession(connection, file, resource);
   const session = { uri, sizeBytes: file.sizeBytes, fingerprint };
   await kept.keep(session);
   return bring(way, session, { kind: 'partial', received: 0 });
 }
 
 type Way = {
-  readonly access: TokenAccess;
+  readonly access: Access;
   readonly file: PartMedia;
   /** Stores a session whose URI has changed. */
   readonly keep: (session: UploadSession) => Promise<void>;
@@ -132,7 +128,7 @@ const mostChunks = 3;
  * @throws NetworkError with `accepted: 'no'` when the session still lacks bytes, or refuses them.
  */
 export async function finishVideo(
-  access: TokenAccess,
+  access: Access,
   part: PreparedPart,
   upload: Upload,
 ): Promise<Video> {

@@ -9,9 +9,10 @@ import {
 } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
 import { findOwn, type OwnPosts } from '../find-own.ts';
-import type { TokenAccess, Purpose } from '../http.ts';
+import type { Access } from '../client.ts';
+import type { Purpose } from '../http.ts';
 import type { Finding, PreparedPart, SentPart } from '../network.ts';
-import { answerOf, ask, call, idSchema, reading, refusedAs } from './client.ts';
+import { ask, call, idSchema, reading, refusedAs } from './client.ts';
 import type { YoutubeSettings } from './connect.ts';
 import { videoOf, markOf } from './metadata.ts';
 
@@ -49,7 +50,7 @@ export const mostVideos = 50;
 
 /** The existing videos, in any order. Costs 1 unit of the quota. @param parts The parts to read: `snippet,status`. */
 export async function videosWith(
-  access: TokenAccess,
+  access: Access,
   ids: readonly string[],
   parts: string,
   purpose: Purpose,
@@ -93,7 +94,7 @@ const clockSkewMs = 10 * 60_000;
  * compared.
  */
 export const findVideos = (
-  access: TokenAccess,
+  access: Access,
   part: PreparedPart,
   sinceMs: number,
   settings: YoutubeSettings,
@@ -131,7 +132,7 @@ function isOf({ snippet = {} }: Video, part: PreparedPart): boolean {
 }
 
 const uploadsSince = (
-  access: TokenAccess,
+  access: Access,
   sinceMs: number,
   { uploadsPlaylist }: YoutubeSettings,
 ): OwnPosts<{ readonly id: string }, string> => ({
@@ -145,7 +146,7 @@ const uploadsSince = (
   },
 });
 
-async function pageOf(access: TokenAccess, playlistId: string, pageToken?: string): Promise<Page> {
+async function pageOf(access: Access, playlistId: string, pageToken?: string): Promise<Page> {
   const query = {
     part: 'snippet',
     playlistId,
@@ -159,5 +160,5 @@ async function pageOf(access: TokenAccess, playlistId: string, pageToken?: strin
     return {};
   }
 
-  return answerOf(response, { ...request, ...access }, readPage);
+  return response.as(readPage);
 }

@@ -144,7 +144,12 @@ const refuse: Readonly<Record<string, Refuse>> = {
   bluesky: (answer, purpose) =>
     ofBluesky(answer, { purpose, accessToken: secret, fileName: 'a.png' }),
   linkedin: (answer, purpose) =>
-    ofLinkedin(answer, { purpose, accessToken: secret, version: '202609', fileName: 'a.png' }),
+    ofLinkedin(answer, {
+      purpose,
+      accessToken: secret,
+      headers: { 'linkedin-version': '202609' },
+      fileName: 'a.png',
+    }),
 };
 
 const wordsOf = (body: Case['body']): string | undefined =>

@@ -8,6 +8,7 @@ import {
   isTokenRefused,
   wantsNonce,
   type Authorization,
+  type BlueskyAnswer,
   didSchema,
 } from '../client.ts';
 
@@ -77,8 +78,8 @@ export const readGrantedAccess = answerReader(grantedSchema);
 export async function withProof(
   server: ServerAccess,
   granted: GrantedAccess,
-  call: (authorization: Authorization) => Promise<EgressResponse>,
-): Promise<EgressResponse> {
+  call: (authorization: Authorization) => Promise<BlueskyAnswer>,
+): Promise<BlueskyAnswer> {
   // The server expects the origin in its account's DID document, whatever address we reach it by.
   const { origin } = new URL(granted.data.audience);
   const authorization = authorizationOf(granted, origin);
