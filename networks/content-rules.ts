@@ -1,4 +1,5 @@
-import type { Json } from '../domain/json-schema.ts';
+import type { TSchema } from 'typebox';
+import type { Json, Value } from '../domain/json-schema.ts';
 import type { MediaDetails } from '../domain/media.ts';
 import type { VideoOptions } from '../domain/post-view.ts';
 
@@ -132,9 +133,26 @@ export type Rules = {
 export type OptionsSchema = {
   readonly type: 'object';
   readonly additionalProperties: false;
-  /** Each has a `description` for people. One with the format `uuid` holds the id of a media file. */
+  /** Each has a `description` for people. */
   readonly properties: Readonly<Record<string, object>>;
 };
+
+/**
+ * A network's options by their schemas, and how its code reads them: the API stores none that do not fit. One with the
+ * format `uuid` holds the id of a media file.
+ */
+export const defineOptions = <const P extends Readonly<Record<string, TSchema>>>(
+  properties: P,
+) => ({
+  schema: { type: 'object', additionalProperties: false, properties } satisfies OptionsSchema,
+  chosenIn: (options: Options) => options as { readonly [Name in keyof P]?: Value<P[Name]> },
+});
+
+export const linkCardOption = {
+  type: 'boolean',
+  description:
+    'Whether a post without files shows a card of its first link, with the title, the description and the picture of that page. Default: true.',
+} as const;
 
 const fileOptions = ({ properties }: OptionsSchema): string[] =>
   Object.entries(properties).flatMap(([name, one]) =>

@@ -6,7 +6,7 @@ import type { ServerAccess } from '../http.ts';
 import { resolveHandle } from './client.ts';
 import { cardEmbedder, type Feature, isLink, noCard, prepareFiles, uploadFiles } from './embeds.ts';
 import { metrics } from './metrics.ts';
-import { blueskySettings, rules, choiceOf } from './rules.ts';
+import { blueskySettings, rules, chosenIn } from './rules.ts';
 import {
   deletePost,
   isWritten,
@@ -89,7 +89,7 @@ async function prepareThread(
     const atMs = Math.floor(nowMs) + index;
     const facets = await facetsOf(part.text, didOf);
     const { embed: files, warnings, ...named } = await prepareFiles(connection, part.media);
-    const isBare = files === null && choiceOf(part.options).hasLinkCard;
+    const isBare = files === null && chosenIn(part.options).link_card !== false;
     const card = isBare ? await makeCard(facets) : noCard;
     const embed = files ?? card.embed;
     const json = JSON.stringify({
@@ -123,7 +123,7 @@ async function prepareThread(
 
 /** The record fields for the owner's options. Source: lexicon `app.bsky.feed.post`. */
 function chosen(options: ThreadPart['options']): object {
-  const { langs, labels } = choiceOf(options);
+  const { langs = [], labels = [] } = chosenIn(options);
   return {
     ...(langs.length > 0 && { langs }),
     ...(labels.length > 0 && {

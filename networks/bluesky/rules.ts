@@ -1,15 +1,13 @@
 import { mayHave, type Json, type Value } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
-import type {
-  Content,
-  AttachmentFacts,
-  Rules,
-  ValidationResult,
-  Options,
-  OptionsSchema,
-  Limits,
+import {
+  defineOptions,
+  linkCardOption,
+  type AttachmentFacts,
+  type Limits,
+  type Rules,
 } from '../content-rules.ts';
-import { validateByLimits } from '../validation/content.ts';
+import { sentences, validateByLimits } from '../validation/content.ts';
 import {
   animatedFormat,
   durationOf,
@@ -75,114 +73,75 @@ const labels = ['sexual', 'nudity', 'porn', 'graphic-media'] as const;
 const language =
   '^[a-z]{2,3}(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[A-WY-Za-wy-z0-9](?:-[A-Za-z0-9]{2,8})+)*$';
 
-const optionsSchema: OptionsSchema = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    langs: {
-      type: 'array',
-      maxItems: 3,
-      uniqueItems: true,
-      items: { type: 'string', pattern: language, maxLength: 35 },
-      description: 'Languages of the text, up to three, as BCP 47 tags such as `en` or `pt-BR`.',
-    },
-    labels: {
-      type: 'array',
-      maxItems: labels.length,
-      uniqueItems: true,
-      items: { type: 'string', enum: labels },
-      description: 'Content warnings that readers see before the post.',
-    },
-    link_card: {
-      type: 'boolean',
-      description:
-        'Whether a text without files shows a card of its first link, with the title, the description and the picture of that page. Default: true.',
-    },
+const { schema, chosenIn } = defineOptions({
+  langs: {
+    type: 'array',
+    maxItems: 3,
+    uniqueItems: true,
+    items: { type: 'string', pattern: language, maxLength: 35 },
+    description: 'Languages of the text, up to three, as BCP 47 tags such as `en` or `pt-BR`.',
   },
-};
+  labels: {
+    type: 'array',
+    maxItems: labels.length,
+    uniqueItems: true,
+    items: { type: 'string', enum: labels },
+    description: 'Content warnings that readers see before the post.',
+  },
+  link_card: linkCardOption,
+});
+
+export { chosenIn };
 
 export const rules: Rules = {
   threads: true,
-  options: optionsSchema,
+  options: schema,
   // A second write under the same keys is refused, unless the post was edited in between and got other keys. A proxy
   // before a PDS (nginx, a load balancer) waits up to 60 s; a write takes far less than a second.
   canUnpublish: true,
   appearsWithinMs: 60_000,
   limits: limitsOf,
-  validate: (content: Content, settings: Json): ValidationResult =>
+  validate: (content, settings) =>
     validateByLimits(content, limitsOf(settings), {
-      fileWarnings: (file) => [
-        ...showsOtherwise(file),
-        ...becomesSmaller(file, blueskySettings(settings)),
-        ...mayBeTooLarge(file, blueskySettings(settings)),
-      ],
+      fileWarnings: (file) => fileWarnings(file, blueskySettings(settings)),
     }),
 };
-
-type Choice = {
-  readonly langs: readonly string[];
-  readonly labels: readonly string[];
-  readonly hasLinkCard: boolean;
-};
-
-/** Reads the options of a channel. A value that does not fit the schema is ignored. */
-export const choiceOf = (options: Options): Choice => ({
-  langs: textsOf(options['langs']),
-  labels: textsOf(options['labels']),
-  hasLinkCard: options['link_card'] !== false,
-});
-
-const textsOf = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
-
-function becomesSmaller(file: AttachmentFacts, { maxImageBytes }: BlueskySettings): string[] {
-  if (!isImage(file) || file.sizeBytes <= maxImageBytes) {
-    return [];
-  }
-
-  const [limit, actual] = sizesOf(maxImageBytes, file.sizeBytes);
-  return [
-    `Bluesky takes images of up to ${limit}, and ${nameOf(file)} has ${actual}: it goes out smaller, as a JPEG, or as a WebP where it has transparency.`,
-  ];
-}
 
 /** Source: https://docs.bsky.app/docs/advanced-guides/rate-limits */
 const usualBlobBytes = 50 * 1024 * 1024;
 
-/** Servers from before July 2026 do not report their limit. Most have the limit of Bluesky's own servers. */
-function mayBeTooLarge(file: AttachmentFacts, { isVideoLimitKnown }: BlueskySettings): string[] {
-  if (!isVideo(file) || isVideoLimitKnown || file.sizeBytes <= usualBlobBytes) {
-    return [];
-  }
-
-  const [limit, actual] = sizesOf(usualBlobBytes, file.sizeBytes);
-  return [
-    `This account's server does not say how large a video may be. Most take up to ${limit}, and ${nameOf(file)} has ${actual}: the server may refuse it.`,
-  ];
-}
-
 const shown = hasType('image/jpeg', 'image/png', 'image/webp');
 
-/** Files that Bluesky accepts and shows differently than expected. */
-function showsOtherwise(file: AttachmentFacts): string[] {
-  if (file.type === 'image/gif') {
-    return [`Bluesky shows a GIF as a still image, and ${nameOf(file)} is one.`];
-  }
-
-  const animated = animatedFormat(file);
-  if (animated) {
-    return [`Bluesky shows an animated ${animated} as a still image, and ${nameOf(file)} is one.`];
-  }
-
-  if (isImage(file) && !shown(file)) {
-    return [`Bluesky's apps may not show ${nameOf(file)}: they are made for JPEG, PNG and WebP.`];
-  }
-
-  return isVideo(file) && (file.durationMs ?? 0) > appMaxDurationMs
-    ? [
-        `${nameOf(file)} lasts ${durationOf(file.durationMs ?? 0)}; Bluesky's apps are made for videos of up to ${durationOf(appMaxDurationMs)}.`,
-      ]
-    : [];
+/** What Bluesky shows differently than expected, or may refuse. */
+function fileWarnings(
+  file: AttachmentFacts,
+  { maxImageBytes, isVideoLimitKnown }: BlueskySettings,
+): string[] {
+  const { type, sizeBytes } = file;
+  const name = nameOf(file);
+  const durationMs = file.durationMs ?? 0;
+  const still = type === 'image/gif' ? 'a GIF' : `an animated ${animatedFormat(file)}`;
+  const isStill = type === 'image/gif' || animatedFormat(file) !== undefined;
+  const [imageLimit, imageSize] = sizesOf(maxImageBytes, sizeBytes);
+  const [usualLimit, videoSize] = sizesOf(usualBlobBytes, sizeBytes);
+  return sentences(
+    isStill && `Bluesky shows ${still} as a still image, and ${name} is one.`,
+    isImage(file) &&
+      !isStill &&
+      !shown(file) &&
+      `Bluesky's apps may not show ${name}: they are made for JPEG, PNG and WebP.`,
+    isVideo(file) &&
+      durationMs > appMaxDurationMs &&
+      `${name} lasts ${durationOf(durationMs)}; Bluesky's apps are made for videos of up to ${durationOf(appMaxDurationMs)}.`,
+    isImage(file) &&
+      sizeBytes > maxImageBytes &&
+      `Bluesky takes images of up to ${imageLimit}, and ${name} has ${imageSize}: it goes out smaller, as a JPEG, or as a WebP where it has transparency.`,
+    // Servers from before July 2026 do not report their limit. Most have the limit of Bluesky's own servers.
+    isVideo(file) &&
+      !isVideoLimitKnown &&
+      sizeBytes > usualBlobBytes &&
+      `This account's server does not say how large a video may be. Most take up to ${usualLimit}, and ${name} has ${videoSize}: the server may refuse it.`,
+  );
 }
 
 type BlueskySettings = {

@@ -13,7 +13,7 @@ import {
   type Author,
 } from './posts.ts';
 import { isDuplicate } from './refusal.ts';
-import { choiceOf } from './rules.ts';
+import { chosenIn } from './rules.ts';
 
 /**
  * Creates one post. If an earlier send is in doubt, this send also shows whether that one arrived; an error that does
@@ -102,7 +102,7 @@ async function postAgain(
     body: {
       author: author.urn,
       commentary: littleText(part.text),
-      visibility: choiceOf(part.options).visibility,
+      visibility: chosenIn(part.options).visibility ?? 'PUBLIC',
       distribution: {
         feedDistribution: 'MAIN_FEED',
         targetEntities: [],

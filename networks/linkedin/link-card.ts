@@ -5,7 +5,7 @@ import { cardMaker, type CardPicture } from '../link-card/card-maker.ts';
 import { NetworkError, type Connection, type ThreadPart, type PreparedPart } from '../network.ts';
 import type { LinkedinAccess } from './client.ts';
 import { preparedOf } from './posts.ts';
-import { choiceOf } from './rules.ts';
+import { chosenIn } from './rules.ts';
 import { untilAvailable } from './media-status.ts';
 import { bringImage } from './uploads.ts';
 
@@ -50,7 +50,7 @@ export async function keepCard(
   connection: Connection,
   part: PreparedPart,
 ): Promise<void> {
-  const isWanted = part.media.length === 0 && choiceOf(part.options).hasLinkCard;
+  const isWanted = part.media.length === 0 && chosenIn(part.options).link_card !== false;
   const link = isWanted ? firstLink(part.text) : undefined;
   // A post that may exist without a card must be repeated without one.
   const isDoubted = preparedOf(part.data).isDoubted === true;

@@ -1,18 +1,16 @@
 import { flag, having, type Json, type Value } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
-import type {
-  Content,
-  AttachmentFacts,
-  Rules,
-  ValidationResult,
-  Options,
-  OptionsSchema,
-  Limits,
+import {
+  defineOptions,
+  linkCardOption,
+  type AttachmentFacts,
+  type Limits,
+  type Rules,
 } from '../content-rules.ts';
 import { pathOn, type PostPages, type ProfileUrl } from '../network-entry.ts';
-import { validateByLimits } from '../validation/content.ts';
-import { animatedFormat, numberOf, isVideo, nameOf } from '../validation/files.ts';
-import { asOnePost, isBlank } from '../validation/texts.ts';
+import { commentFaults, sentences, validateByLimits } from '../validation/content.ts';
+import { animatedFormat, isVideo, nameOf } from '../validation/files.ts';
+import { asOnePost } from '../validation/texts.ts';
 
 const limits: Limits = {
   name: 'LinkedIn',
@@ -53,111 +51,62 @@ const limits: Limits = {
 /** In UTF-16 code units, the strictest reading of "characters". */
 const maxCommentLength = 1250;
 
-const visibilities = ['PUBLIC', 'CONNECTIONS'] as const;
-
-type Visibility = (typeof visibilities)[number];
-
 /**
  * Sources: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api,
  * https://learn.microsoft.com/linkedin/marketing/community-management/shares/comments-api
  */
-const optionsSchema: OptionsSchema = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    visibility: {
-      type: 'string',
-      enum: visibilities,
-      description:
-        "Who may see the post: everybody, or the member's connections. Default: `PUBLIC`; the page of an organisation accepts nothing else.",
-    },
-    first_comment: {
-      type: 'string',
-      minLength: 1,
-      maxLength: maxCommentLength,
-      description:
-        "Written below the post by the same account after publication. LinkedIn allows comments only to apps of its Community Management API; with another app's token the post is published and the comment fails.",
-    },
-    link_card: {
-      type: 'boolean',
-      description:
-        'Whether a post without files shows a card of its first link, with the title, the description and the picture of that page. Default: true.',
-    },
+const { schema, chosenIn } = defineOptions({
+  visibility: {
+    type: 'string',
+    enum: ['PUBLIC', 'CONNECTIONS'],
+    description:
+      "Who may see the post: everybody, or the member's connections. Default: `PUBLIC`; the page of an organisation accepts nothing else.",
   },
-};
+  first_comment: {
+    type: 'string',
+    minLength: 1,
+    maxLength: maxCommentLength,
+    description:
+      "Written below the post by the same account after publication. LinkedIn allows comments only to apps of its Community Management API; with another app's token the post is published and the comment fails.",
+  },
+  link_card: linkCardOption,
+});
+
+export { chosenIn };
 
 export const rules: Rules = {
   threads: false,
   comments: true,
-  options: optionsSchema,
+  options: schema,
   // A request begins within 10 s of its intent and times out after 30 s; the rest is for LinkedIn.
   canUnpublish: true,
   appearsWithinMs: 60_000,
   // A member's post takes five requests, one per metric.
   metricsEveryMs: 6 * 60 * 60_000,
   limits: () => limits,
-  validate(content: Content, settings: Json): ValidationResult {
+  validate(content, settings) {
     const post = asOnePost(content);
     const result = validateByLimits(post, limits, { fileWarnings });
-    const choice = choiceOf(post.options);
-    const isPage = linkedinSettings(settings).isOrganization;
-    return {
-      ...result,
-      errors: [...result.errors, ...visibilityFaults(choice, isPage), ...commentFaults(choice)],
-    };
+    const { visibility = 'PUBLIC', first_comment: comment } = chosenIn(post.options);
+    const errors = sentences(
+      linkedinSettings(settings).isOrganization &&
+        visibility !== 'PUBLIC' &&
+        `The page of an organisation has no connections: its visibility on LinkedIn must be PUBLIC, not ${visibility}.`,
+    );
+    const ofComment =
+      comment === undefined ? [] : commentFaults('LinkedIn', comment, maxCommentLength);
+    return { ...result, errors: [...result.errors, ...errors, ...ofComment] };
   },
 };
 
-const visibilityFaults = ({ visibility }: Choice, isPage: boolean): string[] =>
-  isPage && visibility !== 'PUBLIC'
-    ? [
-        `The page of an organisation has no connections: its visibility on LinkedIn must be PUBLIC, not ${visibility}.`,
-      ]
-    : [];
-
-function commentFaults({ firstComment }: Choice): string[] {
-  if (firstComment === undefined) {
-    return [];
-  }
-
-  const { length } = firstComment;
-  const tooLong = `The first comment is too long for LinkedIn: it takes ${numberOf(maxCommentLength)} characters, and this is ${length}.`;
-  return [
-    ...(length > maxCommentLength ? [tooLong] : []),
-    ...(isBlank(firstComment) ? ['There is no text in the first comment.'] : []),
-  ];
-}
-
-function fileWarnings(file: AttachmentFacts): string[] {
-  if (animatedFormat(file) === 'PNG') {
-    return [
+const fileWarnings = (file: AttachmentFacts): string[] =>
+  sentences(
+    animatedFormat(file) === 'PNG' &&
       `LinkedIn plays only GIFs as animations, and ${nameOf(file)} is an animated PNG: it may become a still image.`,
-    ];
-  }
-
-  return isVideo(file) && file.altText !== null
-    ? [`LinkedIn has no alt text for videos: that of ${nameOf(file)} is left out.`]
-    : [];
-}
-
-type Choice = {
-  readonly visibility: Visibility;
-  readonly hasLinkCard: boolean;
-  readonly firstComment?: string;
-};
-
-/** Reads options of any shape: the API has checked them, but other callers of the rules have not. */
-export function choiceOf({
-  visibility,
-  first_comment: firstComment,
-  link_card: linkCard,
-}: Options): Choice {
-  return {
-    visibility: visibilities.find((one) => one === visibility) ?? 'PUBLIC',
-    hasLinkCard: linkCard !== false,
-    ...(typeof firstComment === 'string' && { firstComment }),
-  };
-}
+    isVideo(file) &&
+      file.altText !== null &&
+      `LinkedIn has no alt text for videos: that of ${nameOf(file)} is left out.`,
+  );
 
 export const linkedinApiUrl = 'https://api.linkedin.com';
 

@@ -10,7 +10,7 @@ import { isBlank } from '../validation/texts.ts';
 import { call, get, idSchema, serverName } from './client.ts';
 import { statusesWithText } from './find-status.ts';
 import { metrics } from './metrics.ts';
-import { choiceOf, rules } from './rules.ts';
+import { rules, warningIn } from './rules.ts';
 import {
   createStatus,
   deleteStatus,
@@ -91,10 +91,8 @@ export const mastodonNetwork: Network = {
 };
 
 /** The possible texts of the status. Mastodon uses the content warning as the text when there is none. */
-function textsOf({ text, options }: ThreadPart): string[] {
-  const { spoilerText } = choiceOf(options);
-  return isBlank(text) && spoilerText !== undefined ? [text, spoilerText] : [text];
-}
+const textsOf = (part: ThreadPart): string[] =>
+  isBlank(part.text) && warningIn(part) !== '' ? [part.text, warningIn(part)] : [part.text];
 
 /**
  * Uploads one file to the server, and waits until a status may use it.

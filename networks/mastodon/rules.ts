@@ -1,16 +1,13 @@
-import type { Json } from '../../domain/json-schema.ts';
-import type {
-  Content,
-  AttachmentFacts,
-  Rules,
-  ValidationResult,
-  Options,
-  OptionsSchema,
-  Limits,
-  TextLimit,
+import {
+  defineOptions,
+  type AttachmentFacts,
+  type Content,
+  type Limits,
+  type Rules,
+  type TextLimit,
 } from '../content-rules.ts';
 import { numberOf, animatedFormat, nameOf } from '../validation/files.ts';
-import { validateByLimits } from '../validation/content.ts';
+import { sentences, validateByLimits } from '../validation/content.ts';
 import { isBlank } from '../validation/texts.ts';
 import { mastodonSettings, type MastodonSettings } from './settings.ts';
 import { countCharacters, statusLength } from './status-length.ts';
@@ -24,53 +21,48 @@ const ourNames: Readonly<Record<string, string>> = {
   'video/x-msvideo': 'video/vnd.avi',
 };
 
-const visibilities = ['public', 'unlisted', 'private', 'direct'] as const;
-
 /** Source: https://docs.joinmastodon.org/methods/statuses/#create */
-const optionsSchema: OptionsSchema = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    visibility: {
-      type: 'string',
-      enum: visibilities,
-      description:
-        'Who sees the post: everybody, everybody except public timelines (`unlisted`), followers (`private`), or only the accounts that it mentions (`direct`). Default: `public`.',
-    },
-    spoiler_text: {
-      type: 'string',
-      minLength: 1,
-      maxLength: 5000,
-      description:
-        'A content warning: each text of the post is hidden behind it. Counts towards the length of the text.',
-    },
-    sensitive: {
-      type: 'boolean',
-      description:
-        "Whether images and videos are hidden at first. Default: the account's own setting; on Mastodon always true with a content warning.",
-    },
-    language: {
-      type: 'string',
-      pattern: '^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$',
-      maxLength: 20,
-      description:
-        "The language of the text, as an ISO 639 code such as `en`. Default: the account's own setting.",
-    },
+const { schema, chosenIn } = defineOptions({
+  visibility: {
+    type: 'string',
+    enum: ['public', 'unlisted', 'private', 'direct'],
+    description:
+      'Who sees the post: everybody, everybody except public timelines (`unlisted`), followers (`private`), or only the accounts that it mentions (`direct`). Default: `public`.',
   },
-};
+  spoiler_text: {
+    type: 'string',
+    minLength: 1,
+    maxLength: 5000,
+    description:
+      'A content warning: each text of the post is hidden behind it. Counts towards the length of the text.',
+  },
+  sensitive: {
+    type: 'boolean',
+    description:
+      "Whether images and videos are hidden at first. Default: the account's own setting; on Mastodon always true with a content warning.",
+  },
+  language: {
+    type: 'string',
+    pattern: '^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$',
+    maxLength: 20,
+    description:
+      "The language of the text, as an ISO 639 code such as `en`. Default: the account's own setting.",
+  },
+});
+
+export { chosenIn };
 
 /** Uses the limits that the account's server reported last (`worker/keep-limits.ts`), otherwise Mastodon's own. */
 export const rules: Rules = {
   threads: true,
-  options: optionsSchema,
+  options: schema,
   // Nothing bounds how long a server works on a request after its client disconnected. Proxies wait 60 s (nginx'
   // default); creating a status takes a second even on a busy server.
   canUnpublish: true,
   appearsWithinMs: 60_000,
-  limits: (settings: Json): Limits => limitsOf(mastodonSettings(settings)),
-  validate(content: Content, settings: Json): ValidationResult {
-    const { spoilerText = '' } = choiceOf(content.options);
-    const limits = limitsOf(mastodonSettings(settings), spoilerText);
+  limits: (settings) => limitsOf(mastodonSettings(settings)),
+  validate(content, settings) {
+    const limits = limitsOf(mastodonSettings(settings), warningIn(content));
     const result = validateByLimits(content, limits, { fileWarnings: imageWarnings });
     return { ...result, warnings: [...result.warnings, ...choiceWarnings(content)] };
   },
@@ -143,58 +135,37 @@ function filesOf(server: MastodonSettings): Limits['files'] {
 }
 
 function imageWarnings(file: AttachmentFacts): string[] {
-  const animated = animatedFormat(file);
-  if (animated === 'WebP') {
-    return [
-      `Mastodon shows an animated WebP as a still image, and ${nameOf(file)} is one. Use a GIF for an animation.`,
-    ];
-  }
-
   const { type, width, height } = file;
+  const name = nameOf(file);
+  const animated = animatedFormat(file);
   const pixels = (width ?? 0) * (height ?? 0);
   const isGif = type === 'image/gif';
-  return (isGif || animated === 'PNG') && pixels > maxGifPixels
-    ? [
-        `Many Mastodon servers take ${isGif ? 'GIFs' : 'animated PNGs'} of up to ${numberOf(maxGifPixels)} pixels only, and ${nameOf(file)} has ${numberOf(pixels)} (${width} × ${height}).`,
-      ]
-    : [];
+  return sentences(
+    animated === 'WebP' &&
+      `Mastodon shows an animated WebP as a still image, and ${name} is one. Use a GIF for an animation.`,
+    (isGif || animated === 'PNG') &&
+      pixels > maxGifPixels &&
+      `Many Mastodon servers take ${isGif ? 'GIFs' : 'animated PNGs'} of up to ${numberOf(maxGifPixels)} pixels only, and ${name} has ${numberOf(pixels)} (${width} × ${height}).`,
+  );
 }
 
-/** The options of a status. Absent ones are left to the server. */
-type Choice = {
-  readonly visibility: (typeof visibilities)[number];
-  readonly spoilerText?: string;
-  readonly isSensitive?: boolean;
-  readonly language?: string;
-};
-
-/** Reads the options of a channel. A value that does not fit the schema is ignored. */
-export function choiceOf(options: Options): Choice {
-  const { visibility, spoiler_text: spoilerText, sensitive, language } = options;
-  return {
-    visibility: visibilities.find((known) => known === visibility) ?? 'public',
-    ...(typeof spoilerText === 'string' && !isBlank(spoilerText) && { spoilerText }),
-    ...(typeof sensitive === 'boolean' && { isSensitive: sensitive }),
-    ...(typeof language === 'string' && { language }),
-  };
+/** The content warning of a post; empty for none. */
+export function warningIn({ options }: Pick<Content, 'options'>): string {
+  const { spoiler_text: warning = '' } = chosenIn(options);
+  return isBlank(warning) ? '' : warning;
 }
 
 /** Warns of options with effects that the owner may not expect. */
-function choiceWarnings({ texts, options }: Content): string[] {
-  const { visibility, spoilerText } = choiceOf(options);
-  const shown = texts.length === 0 ? [''] : texts;
-  const isUnseen = visibility === 'direct' && shown.some((text) => !/(?<!\w)@\w/v.test(text));
-  return [
-    ...(isUnseen
-      ? [
-          'A direct post is seen only by the accounts that it mentions, and one of its texts mentions no account.',
-        ]
-      : []),
+function choiceWarnings(content: Content): string[] {
+  const { visibility } = chosenIn(content.options);
+  const shown = content.texts.length === 0 ? [''] : content.texts;
+  return sentences(
+    visibility === 'direct' &&
+      shown.some((text) => !/(?<!\w)@\w/v.test(text)) &&
+      'A direct post is seen only by the accounts that it mentions, and one of its texts mentions no account.',
     // Source: Mastodon's `PostStatusService`.
-    ...(spoilerText !== undefined && shown.some(isBlank)
-      ? [
-          'Without a text, Mastodon shows the content warning as the text, and hides nothing behind it.',
-        ]
-      : []),
-  ];
+    warningIn(content) !== '' &&
+      shown.some(isBlank) &&
+      'Without a text, Mastodon shows the content warning as the text, and hides nothing behind it.',
+  );
 }

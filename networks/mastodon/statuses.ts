@@ -13,7 +13,7 @@ import type { Access } from '../client.ts';
 import type { OwnPosts } from '../find-own.ts';
 import { type PreparedPart, type Removal, type SentPart } from '../network.ts';
 import { ask, getAs, idSchema, remove } from './client.ts';
-import { choiceOf } from './rules.ts';
+import { chosenIn, warningIn } from './rules.ts';
 
 /** Bounds the length of a post's URL; `addressFault` checks the rest. */
 const addressSchema = textUpTo(2048);
@@ -119,13 +119,13 @@ export async function createStatus(
   parent: SentPart | undefined,
   mediaIds: readonly string[],
 ): Promise<SentPart> {
-  const { visibility, spoilerText, isSensitive, language } = choiceOf(part.options);
+  const { visibility = 'public', sensitive, language } = chosenIn(part.options);
   const body = {
     status: part.text,
     visibility,
-    ...(spoilerText !== undefined && { spoiler_text: spoilerText }),
-    ...(isSensitive !== undefined && { sensitive: isSensitive }),
-    ...(language !== undefined && { language }),
+    spoiler_text: warningIn(part) || undefined,
+    sensitive,
+    language,
     ...(mediaIds.length > 0 && { media_ids: mediaIds }),
     ...(parent && { in_reply_to_id: parent.remoteId }),
   };

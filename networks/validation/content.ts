@@ -6,8 +6,20 @@ import type {
   Limits,
   ValidationResult,
 } from '../content-rules.ts';
-import { countOf, faultsOf, kindOf, list, nameOf } from './files.ts';
-import { validateTexts, wherePart, type TextFaults } from './texts.ts';
+import { countOf, faultsOf, kindOf, list, nameOf, numberOf } from './files.ts';
+import { isBlank, validateTexts, wherePart, type TextFaults } from './texts.ts';
+
+/** The sentences that apply. */
+export const sentences = (...all: readonly (string | false)[]): string[] =>
+  all.filter((sentence) => sentence !== false);
+
+/** Faults of a first comment. @param max In UTF-16 code units, the strictest reading of "characters". */
+export const commentFaults = (network: string, comment: string, max: number): string[] =>
+  sentences(
+    comment.length > max &&
+      `The first comment is too long for ${network}: it takes ${numberOf(max)} characters, and this is ${comment.length}.`,
+    isBlank(comment) && 'There is no text in the first comment.',
+  );
 
 type OwnRules = {
   /** Checks a text that is neither blank nor too long. */

@@ -2,7 +2,7 @@ import { count, flag, having, type Value } from '../../domain/json-schema.ts';
 import type { Schemas } from '@xdevplatform/xdk';
 import { answerReader } from '../answer.ts';
 import type { Read } from '../client.ts';
-import type { Options, Rules } from '../content-rules.ts';
+import type { Rules } from '../content-rules.ts';
 import { findOwn } from '../find-own.ts';
 import {
   NetworkError,
@@ -20,7 +20,7 @@ import { ask, call, idSchema, type Answer, type Wire } from './client.ts';
 import { postUrl } from './connect.ts';
 import { idBefore, ownPostsSince, isSameText } from './find-post.ts';
 import { defaultReads, xMetrics } from './metrics.ts';
-import { optionsSchema } from './rules.ts';
+import { chosenIn } from './rules.ts';
 import { uploadFile, type XUpload } from './uploads.ts';
 
 const preparedSchema = having(
@@ -163,11 +163,13 @@ async function createPost(
   parent: SentPart | undefined,
   mediaIds: readonly string[],
 ): Promise<SentPart> {
+  const { made_with_ai: isMadeWithAi, paid_partnership: isPaid } = chosenIn(part.options);
   const body: CreatePost = {
     ...(part.text !== '' && { text: part.text }),
     ...(mediaIds.length > 0 && { media: { media_ids: mediaIds } }),
     ...(parent && { reply: { in_reply_to_tweet_id: parent.remoteId } }),
-    ...optionFields(part.options),
+    ...(isMadeWithAi && { made_with_ai: true }),
+    ...(isPaid && { paid_partnership: true }),
   };
   const request = {
     method: 'POST',
@@ -211,16 +213,4 @@ function aboutFiles(error: NetworkError, connection: Connection, part: PreparedP
     accepted,
     server: 'answered',
   });
-}
-
-type XOptions = Pick<CreatePost, 'made_with_ai' | 'paid_partnership'>;
-
-const readOptions = answerReader<XOptions>(optionsSchema);
-
-function optionFields(options: Options): XOptions {
-  const { made_with_ai: isMadeWithAi, paid_partnership: isPaid } = readOptions(options) ?? {};
-  return {
-    ...(isMadeWithAi && { made_with_ai: true }),
-    ...(isPaid && { paid_partnership: true }),
-  };
 }

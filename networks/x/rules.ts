@@ -1,14 +1,13 @@
 import twitterText from '../../runtime/twitter-text.ts';
 import { textSetting as readText, type Env } from '../../runtime/config/settings.ts';
-import type {
-  Content,
-  Rules,
-  ValidationResult,
-  OptionsSchema,
-  AttachmentFacts,
-  Limits,
+import {
+  defineOptions,
+  type AttachmentFacts,
+  type Content,
+  type Limits,
+  type Rules,
 } from '../content-rules.ts';
-import { validateByLimits } from '../validation/content.ts';
+import { sentences, validateByLimits } from '../validation/content.ts';
 import { animatedFormat, isImage, isVideo, nameOf } from '../validation/files.ts';
 import { hasLink, weightedLength } from './weighted-length.ts';
 
@@ -67,20 +66,18 @@ const limits: Limits = {
 };
 
 /** The names are X's own. Source: https://docs.x.com/x-api/posts/create-post */
-export const optionsSchema: OptionsSchema = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    made_with_ai: {
-      type: 'boolean',
-      description: 'Labels every post of the thread as containing media made by AI.',
-    },
-    paid_partnership: {
-      type: 'boolean',
-      description: 'Labels every post of the thread as a paid partnership (advertising).',
-    },
+const { schema, chosenIn } = defineOptions({
+  made_with_ai: {
+    type: 'boolean',
+    description: 'Labels every post of the thread as containing media made by AI.',
   },
-};
+  paid_partnership: {
+    type: 'boolean',
+    description: 'Labels every post of the thread as a paid partnership (advertising).',
+  },
+});
+
+export { chosenIn };
 
 /**
  * @param prices X's prices, for `priceUsd`.
@@ -88,13 +85,13 @@ export const optionsSchema: OptionsSchema = {
  */
 export const xRules = (prices: Prices, readEveryHours: number): Rules => ({
   threads: true,
-  options: optionsSchema,
+  options: schema,
   // X documents no bound. Proxies wait up to 60 s for a server's response (nginx' default).
   canUnpublish: true,
   appearsWithinMs: 60_000,
   metricsEveryMs: readEveryHours * 60 * 60_000,
   limits: () => limits,
-  validate(content: Content): ValidationResult {
+  validate(content) {
     const result = validateByLimits(content, limits, {
       text: contentFaults,
       fileErrors,
@@ -122,24 +119,14 @@ function duplicateWarnings({ texts, media }: Content): string[] {
 
 /** Only for texts of a limited length, because the library's patterns may be slow. */
 function contentFaults(text: string): readonly string[] {
-  const faults: string[] = [];
   const cashtags = twitterText.extractCashtags(text).map((tag) => `$${tag}`);
-  if (cashtags.length > maxCashtags) {
-    const list = cashtags.join(', ');
-    faults.push(
-      `X takes at most ${maxCashtags} cashtag in a post, and this has ${cashtags.length}: ${list}.`,
-    );
-  }
-
-  const [invalid] = /[\uFFFE\uFEFF\uFFFF]/.exec(text) ?? [];
-  if (invalid !== undefined) {
-    const code = invalid.charCodeAt(0).toString(16).toUpperCase();
-    faults.push(
-      `X refuses texts with the invisible character U+${code}, and this one contains it.`,
-    );
-  }
-
-  return faults;
+  const invalid = /[\uFFFE\uFEFF\uFFFF]/.exec(text)?.[0].charCodeAt(0).toString(16).toUpperCase();
+  return sentences(
+    cashtags.length > maxCashtags &&
+      `X takes at most ${maxCashtags} cashtag in a post, and this has ${cashtags.length}: ${cashtags.join(', ')}.`,
+    invalid !== undefined &&
+      `X refuses texts with the invisible character U+${invalid}, and this one contains it.`,
+  );
 }
 
 /**
@@ -159,60 +146,46 @@ function fileErrors(file: AttachmentFacts): string[] {
   } = videoDetails(file);
   const isOtherSound =
     (audioCodec !== undefined && audioCodec !== 'aac') || highEfficiency.has(audioProfile ?? '');
-  return [
-    ...(animatedFormat(file) === 'PNG'
-      ? [`X takes animations as GIF only, and ${name} is an animated PNG.`]
-      : []),
-    ...(chroma !== undefined && chroma !== '4:2:0'
-      ? [`X takes videos in YUV 4:2:0 only, and ${name} is in ${chroma}. Encode it as yuv420p.`]
-      : []),
-    ...(Math.abs(pixelAspect - 1) > squareWithin
-      ? [
-          `X takes videos with square pixels only, and a pixel of ${name} is ${rounded(pixelAspect)} times as wide as high.`,
-        ]
-      : []),
-    ...(isOtherSound
-      ? [`X takes videos with sound in AAC-LC only, and that of ${name} is ${soundOf(file)}.`]
-      : []),
-    ...(audioChannels > 2
-      ? [
-          `X takes videos with sound in mono or stereo only, and ${name} has ${audioChannels} channels.`,
-        ]
-      : []),
-  ];
+  return sentences(
+    animatedFormat(file) === 'PNG' &&
+      `X takes animations as GIF only, and ${name} is an animated PNG.`,
+    chroma !== undefined &&
+      chroma !== '4:2:0' &&
+      `X takes videos in YUV 4:2:0 only, and ${name} is in ${chroma}. Encode it as yuv420p.`,
+    Math.abs(pixelAspect - 1) > squareWithin &&
+      `X takes videos with square pixels only, and a pixel of ${name} is ${rounded(pixelAspect)} times as wide as high.`,
+    isOtherSound &&
+      `X takes videos with sound in AAC-LC only, and that of ${name} is ${soundOf(file)}.`,
+    audioChannels > 2 &&
+      `X takes videos with sound in mono or stereo only, and ${name} has ${audioChannels} channels.`,
+  );
 }
 
 /** Properties that X's guide advises against or does not mention. */
 function fileWarnings(file: AttachmentFacts): string[] {
   const name = nameOf(file);
-  if (!isVideo(file)) {
-    return animatedFormat(file) === 'WebP'
-      ? [`X plays only GIFs as animations, and ${name} is an animated WebP.`]
-      : [];
-  }
-
-  const { width, height, altText } = file;
-  const [longer, shorter] = [Math.max(width ?? 0, height ?? 0), Math.min(width ?? 0, height ?? 0)];
+  const { altText } = file;
+  const [width, height] = [file.width ?? 0, file.height ?? 0];
+  const isLarge =
+    Math.max(width, height) > largestVideo[0] || Math.min(width, height) > largestVideo[1];
   const { frameRate = 0, bitDepth = 8, videoCodec = 'avc' } = videoDetails(file);
-  return [
-    ...(longer > largestVideo[0] || shorter > largestVideo[1]
-      ? [
+  return isVideo(file)
+    ? sentences(
+        isLarge &&
           `X may refuse ${name}: it is made for videos of up to ${largestVideo.join(' × ')} pixels, and this has ${width} × ${height}.`,
-        ]
-      : []),
-    ...(frameRate > maxFrameRate && Math.floor(frameRate) === maxFrameRate
-      ? [
+        frameRate > maxFrameRate &&
+          Math.floor(frameRate) === maxFrameRate &&
           `X may refuse ${name}: a video may have up to ${maxFrameRate} frames per second, and this has ${rounded(frameRate)}.`,
-        ]
-      : []),
-    ...(bitDepth > 8
-      ? [`X may refuse ${name}: it is made for videos of 8 bits, and this has ${bitDepth}.`]
-      : []),
-    ...(videoCodec === 'avc'
-      ? []
-      : [`X may refuse ${name}: it is made for videos in H.264, and this is in ${videoCodec}.`]),
-    ...(altText ? [`X shows no alt text of videos: that of ${name} is left out.`] : []),
-  ];
+        bitDepth > 8 &&
+          `X may refuse ${name}: it is made for videos of 8 bits, and this has ${bitDepth}.`,
+        videoCodec !== 'avc' &&
+          `X may refuse ${name}: it is made for videos in H.264, and this is in ${videoCodec}.`,
+        Boolean(altText) && `X shows no alt text of videos: that of ${name} is left out.`,
+      )
+    : sentences(
+        animatedFormat(file) === 'WebP' &&
+          `X plays only GIFs as animations, and ${name} is an animated WebP.`,
+      );
 }
 
 /**

@@ -6,7 +6,7 @@ import { keptUploads } from '../uploads/resumable.ts';
 import { deleteResource } from './client.ts';
 import { createComment, findComments } from './comments.ts';
 import { settingsOf, type YoutubeSettings } from './connect.ts';
-import { choiceOf, type Prepared, readPrepared, videoResource } from './metadata.ts';
+import { chosenIn, type Prepared, readPrepared, videoResource } from './metadata.ts';
 import { metrics } from './metrics.ts';
 import { readinessOf } from './readiness.ts';
 import { rules } from './rules.ts';
@@ -86,9 +86,9 @@ export const youtubeNetwork: Network = {
       return { kind: 'ready' };
     }
 
-    const { privacy } = choiceOf(part.options);
-    const chosen = part.options['thumbnail'] === undefined ? undefined : 'missing';
-    const thumbnail = part.optionFiles?.['thumbnail'] ?? chosen;
+    const { privacy = 'public', thumbnail: chosen } = chosenIn(part.options);
+    const thumbnail =
+      part.optionFiles?.['thumbnail'] ?? (chosen === undefined ? chosen : 'missing');
     return readinessOf(connection, sent, { privacy, thumbnail });
   },
 };

@@ -2,14 +2,14 @@ import type { Access } from '../client.ts';
 import { NetworkError, type PartMedia, type Readiness, type SentPart } from '../network.ts';
 import { contentOf } from '../uploads/file-bytes.ts';
 import { call, refusedAs } from './client.ts';
-import { type Privacy, thumbnailTypes } from './metadata.ts';
+import { thumbnailTypes } from './metadata.ts';
 import { videosWith, type Video } from './videos.ts';
 
 /** Waits between two checks of a video, in milliseconds; they bound YouTube's own estimate. */
 const wait = { shortestMs: 5000, usualMs: 15_000, longestMs: 120_000 };
 
 /** The options that can only be checked or applied once the video is processed. */
-type Asked = { readonly privacy: Privacy; readonly thumbnail: PartMedia | 'missing' | undefined };
+type Asked = { readonly privacy: string; readonly thumbnail: PartMedia | 'missing' | undefined };
 
 /**
  * Whether a video is watchable; sets its thumbnail. Costs 1 unit of the quota.
@@ -65,7 +65,7 @@ function checkAfterMs({ processingDetails }: Video): number {
  *
  * Source: https://developers.google.com/youtube/v3/docs/videos/insert
  */
-const lockWarning = (requested: Privacy, actual: string | undefined): string | null =>
+const lockWarning = (requested: string, actual: string | undefined): string | null =>
   requested !== 'private' && actual === 'private'
     ? `YouTube made this video private, although it was to be ${requested}: it does so with all videos of apps that it has not audited. The operator can ask YouTube for the audit.`
     : null;

@@ -1,22 +1,19 @@
-import type {
-  Content,
-  AttachmentFacts,
-  Rules,
-  ValidationResult,
-  FaultFacts,
-  Limits,
-} from '../content-rules.ts';
-import { validateByLimits, validateFiles } from '../validation/content.ts';
-import { durationOf, numberOf, nameOf } from '../validation/files.ts';
+import type { AttachmentFacts, Content, FaultFacts, Limits, Rules } from '../content-rules.ts';
+import {
+  commentFaults,
+  sentences,
+  validateByLimits,
+  validateFiles,
+} from '../validation/content.ts';
+import { durationOf, nameOf } from '../validation/files.ts';
 import { asOnePost, isBlank } from '../validation/texts.ts';
 import {
-  choiceOf,
+  chosenIn,
   maxCommentLength,
   maxTagsLength,
-  optionsSchema,
+  schema,
   tagsLength,
   thumbnailTypes,
-  type Choice,
   maxTitleLength,
   titleOf,
   type Title,
@@ -67,39 +64,52 @@ const unverifiedMaxDurationMs = 15 * 60_000;
 export const rules: Rules = {
   threads: false,
   comments: true,
-  options: optionsSchema,
+  options: schema,
   // The last bytes leave within 10 s of their intent, and the request times out after 200 s; the rest is for YouTube.
   canUnpublish: true,
   appearsWithinMs: 5 * 60_000,
   // Each read costs one of the project's 10,000 units a day, which publishing needs too.
   metricsEveryMs: 60 * 60_000,
   limits: () => limits,
-  validate(content: Content): ValidationResult {
+  validate(content) {
     const post = asOnePost(content);
-    const { video } = post;
-    const choice = choiceOf(post.options, video);
-    const title = titleOf(post.texts[0] ?? '', choice);
+    const chosen = chosenIn({ ...post.video, ...post.options });
+    const { tags = [], first_comment: comment, made_for_kids: isForKids, privacy } = chosen;
+    const title = titleOf(post.texts[0] ?? '', chosen.title);
     const {
-      texts,
       errors,
       warnings,
       facts = [],
+      ...result
     } = validateByLimits(post, limits, {
       text: (text) => forbiddenFaults(text, 'a description'),
       fileWarnings: lengthWarnings,
     });
+    const noComments = sentences(
+      isForKids === true && 'YouTube has no comments under a video made for kids.',
+      privacy === 'private' && 'YouTube takes no comments under a private video.',
+    );
     return {
+      ...result,
       errors: [
         ...errors,
         ...titleFaults(title),
-        ...(choice.madeForKids === undefined ? [audienceFault] : []),
-        ...tagFaults(choice.tags),
-        ...commentFaults(choice),
+        ...sentences(isForKids === undefined && audienceFault),
+        ...tagFaults(tags),
+        ...(comment === undefined
+          ? []
+          : [...commentFaults('YouTube', comment, maxCommentLength), ...noComments]),
         ...thumbnailFaults(content),
       ],
-      warnings: [...titleWarnings(title), ...warnings, ...thumbnailWarnings(post)],
-      texts,
-      facts: [...facts, ...(choice.madeForKids === undefined ? [audienceFacts] : [])],
+      warnings: [
+        ...sentences(
+          title?.isDerived === true &&
+            `There is no video.title, so the video's title will be the first line: "${title.text}".`,
+        ),
+        ...warnings,
+        ...thumbnailWarnings(post),
+      ],
+      facts: [...facts, ...(isForKids === undefined ? [audienceFacts] : [])],
     };
   },
 };
@@ -121,9 +131,11 @@ function titleFaults(title: Title | null): string[] {
   }
 
   const { length } = title.text;
-  const tooLong = `The title is too long for YouTube: it takes ${maxTitleLength} characters (an emoji counts 2 or more), and this is ${length}.`;
   return [
-    ...(length > maxTitleLength ? [tooLong] : []),
+    ...sentences(
+      length > maxTitleLength &&
+        `The title is too long for YouTube: it takes ${maxTitleLength} characters (an emoji counts 2 or more), and this is ${length}.`,
+    ),
     // Faults of a title that comes from the text are already reported for the text.
     ...(title.isDerived ? [] : forbiddenFaults(title.text, 'a title')),
   ];
@@ -131,34 +143,19 @@ function titleFaults(title: Title | null): string[] {
 
 function forbiddenFaults(text: string, where: string): string[] {
   const count = text.match(forbidden)?.length ?? 0;
-  return count > 0 ? [`YouTube takes no < and no > in ${where}, and this has ${count}.`] : [];
+  return sentences(count > 0 && `YouTube takes no < and no > in ${where}, and this has ${count}.`);
 }
 
 function tagFaults(tags: readonly string[]): string[] {
   const length = tagsLength(tags);
-  const tooLong = `The tags are too long for YouTube: it takes ${maxTagsLength} characters in all (a comma between two counts 1, a tag with a space 2 more), and this is ${length}.`;
   return [
-    ...(length > maxTagsLength ? [tooLong] : []),
-    ...(tags.some(isBlank) ? ['YouTube takes no empty tag.'] : []),
-    ...(tags.some((tag) => tag.includes(','))
-      ? ['A tag for YouTube must not contain a comma.']
-      : []),
+    ...sentences(
+      length > maxTagsLength &&
+        `The tags are too long for YouTube: it takes ${maxTagsLength} characters in all (a comma between two counts 1, a tag with a space 2 more), and this is ${length}.`,
+      tags.some(isBlank) && 'YouTube takes no empty tag.',
+      tags.some((tag) => tag.includes(',')) && 'A tag for YouTube must not contain a comma.',
+    ),
     ...forbiddenFaults(tags.join(' '), 'tags'),
-  ];
-}
-
-function commentFaults({ firstComment, madeForKids, privacy }: Choice): string[] {
-  if (firstComment === undefined) {
-    return [];
-  }
-
-  const { length } = firstComment;
-  const tooLong = `The first comment is too long for YouTube: it takes ${numberOf(maxCommentLength)} characters, and this is ${length}.`;
-  return [
-    ...(length > maxCommentLength ? [tooLong] : []),
-    ...(isBlank(firstComment) ? ['There is no text in the first comment.'] : []),
-    ...(madeForKids === true ? ['YouTube has no comments under a video made for kids.'] : []),
-    ...(privacy === 'private' ? ['YouTube takes no comments under a private video.'] : []),
   ];
 }
 
@@ -191,14 +188,8 @@ function thumbnailWarnings({ media, options, optionFiles }: Content): string[] {
     : [];
 }
 
-const titleWarnings = (title: Title | null): string[] =>
-  title?.isDerived
-    ? [`There is no video.title, so the video's title will be the first line: "${title.text}".`]
-    : [];
-
 const lengthWarnings = (file: AttachmentFacts): string[] =>
-  (file.durationMs ?? 0) > unverifiedMaxDurationMs
-    ? [
-        `${nameOf(file)} lasts ${durationOf(file.durationMs ?? 0)}; YouTube takes more than ${durationOf(unverifiedMaxDurationMs)} only from channels that it has verified.`,
-      ]
-    : [];
+  sentences(
+    (file.durationMs ?? 0) > unverifiedMaxDurationMs &&
+      `${nameOf(file)} lasts ${durationOf(file.durationMs ?? 0)}; YouTube takes more than ${durationOf(unverifiedMaxDurationMs)} only from channels that it has verified.`,
+  );

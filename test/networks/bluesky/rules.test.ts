@@ -1,6 +1,6 @@
 import { RichText } from '@atproto/api';
 import test from 'ava';
-import { rules as blueskyRules, choiceOf } from '../../../networks/bluesky/rules.ts';
+import { rules as blueskyRules } from '../../../networks/bluesky/rules.ts';
 import { against, contentOf, family, filesOf, image, textOf, times, video } from '../content.ts';
 
 const bluesky = against(blueskyRules);
@@ -165,11 +165,4 @@ test('media that Bluesky shows differently than expected has a warning', (t) => 
     filesOf(video({ durationMs: 181_000 })),
     '"clip.mp4" lasts 3 min 1 s; Bluesky\'s apps are made for videos of up to 3 min.',
   );
-});
-
-test('an option that does not match its schema is ignored', (t) => {
-  const nothing = { langs: [], labels: [], hasLinkCard: true };
-  t.deepEqual(choiceOf({}), nothing);
-  t.deepEqual(choiceOf({ langs: 'en', labels: [5, null], link_card: 'no' }), nothing);
-  t.false(choiceOf({ link_card: false }).hasLinkCard);
 });

@@ -2,7 +2,7 @@ import test from 'ava';
 import type { VideoOptions } from '../../../domain/post-view.ts';
 import type { Content, AttachmentFacts } from '../../../networks/content-rules.ts';
 import { rules as youtubeRules } from '../../../networks/youtube/rules.ts';
-import { choiceOf, tagsLength, titleOf } from '../../../networks/youtube/metadata.ts';
+import { tagsLength, titleOf } from '../../../networks/youtube/metadata.ts';
 import { against, contentOf, family, image, video, type Given } from '../content.ts';
 
 const youtube = against(youtubeRules);
@@ -97,7 +97,7 @@ const derived: readonly [text: string, title: string][] = [
 ];
 for (const [text, title] of derived) {
   test(`a text ${JSON.stringify(text.slice(0, 24))} of ${text.length} that ends with ${JSON.stringify(text.slice(-12))} gives a title that fits`, (t) => {
-    t.deepEqual(titleOf(text, null), { text: title, isDerived: true });
+    t.deepEqual(titleOf(text), { text: title, isDerived: true });
     t.true(title.length <= 100);
   });
 }
@@ -174,11 +174,6 @@ test("options take precedence over the post's video fields", (t) => {
   youtube.takes(t, chosen({ title: 'Mine', made_for_kids: true, privacy: 'unlisted' }));
   youtube.warns(t, chosen({ title: 'Mine', made_for_kids: true }));
   youtube.takes(t, chosen({ title: 'x' }, { title: 'x <3', made_for_kids: false }));
-  t.deepEqual(
-    choiceOf({ privacy: 'private', title: 'Mine' }, { title: 'Its', made_for_kids: true }),
-    { title: 'Mine', privacy: 'private', madeForKids: true, tags: [] },
-  );
-  t.is(choiceOf({}).privacy, 'public');
 });
 
 test('tags have 500 characters in all, with their commas and quotation marks', (t) => {
