@@ -1,3 +1,4 @@
+import { getEncoding } from 'encoding-sniffer';
 import { wholeCharacters } from '../../domain/texts.ts';
 import { createGrowingBuffer } from '../../runtime/bytes.ts';
 import type { Downloader } from '../../runtime/egress/egress.ts';
@@ -86,62 +87,27 @@ async function readHead(chunks: AsyncIterable<Buffer>) {
   return { bytes: page.bytes(), isCut };
 }
 
-/**
- * Decodes a page. The charset is the first known one of: byte order mark, `Content-Type`, XML declaration, `meta`.
- * The default is UTF-8.
- *
- * Source: https://html.spec.whatwg.org/multipage/parsing.html#determining-the-character-encoding
- */
+/** In bytes: where a declaration of the charset is looked for. Browsers read 1024; some pages have it after scripts. */
+const declaredWithin = 64 * 1024;
+
+/** Decodes a page by its byte order mark, `Content-Type` or declaration, else as UTF-8. */
 export function decodePage(bytes: Buffer, contentType: string): string {
-  const ascii = bytes.toString('latin1');
-  const encoding =
-    markOf(ascii) ??
-    known(/charset\s*=\s*["']?(?<name>[\w.:\-]{1,40})/iv.exec(contentType)?.groups?.['name']) ??
-    readable(
-      /^<\?xml\s[^>]{0,200}?encoding\s*=\s*["'](?<name>[\w.:\-]{1,40})/v.exec(ascii)?.groups?.[
-        'name'
-      ],
-    ) ??
-    readable(metaOf(ascii)) ??
-    'utf-8';
-  return new TextDecoder(encoding).decode(bytes);
-}
-
-const marks = { '\xEF\xBB\xBF': 'utf-8', '\xFF\xFE': 'utf-16le', '\xFE\xFF': 'utf-16be' };
-
-const markOf = (ascii: string): string | undefined =>
-  Object.entries(marks).find(([mark]) => ascii.startsWith(mark))?.[1];
-
-/** The decoder's name of a charset; undefined for an unknown one. */
-function known(name: string | undefined): string | undefined {
-  try {
-    return name && new TextDecoder(name).encoding;
-  } catch {
-    return undefined;
-  }
-}
-
-/** A page whose declaration is readable as ASCII is not in UTF-16, even if it says so. */
-const readable = (name: string | undefined): string | undefined =>
-  known(name)?.replace(/^utf-16.*$/v, 'utf-8');
-
-/** The charset that the first `meta` with one names. Later ones are not tried: a page may have 100,000 unknown ones. */
-function metaOf(ascii: string): string | undefined {
-  let found: string | undefined;
-  readHtml(ascii, {
-    onopentag: (name, { charset, content = '', 'http-equiv': about = '' }) => {
-      if (name !== 'meta' || found !== undefined) {
-        return;
-      }
-
-      const isType = about.toLowerCase() === 'content-type';
-      const inContent = isType
-        ? /charset\s*=\s*["']?(?<name>[\w.:\-]{1,40})/iv.exec(content)
-        : null;
-      found = charset?.trim() ?? inContent?.groups?.['name'];
-    },
+  const label = /charset\s*=\s*["']?(?<name>[\w.:\-]{1,40})/iv.exec(contentType)?.groups?.['name'];
+  const encoding = getEncoding(bytes, {
+    maxBytes: declaredWithin,
+    ...(label !== undefined && { transportLayerEncodingLabel: label }),
+    defaultEncoding: 'utf-8',
   });
-  return found;
+  return decoderOf(encoding).decode(bytes);
+}
+
+/** Node has no decoder for some charsets that nobody uses. */
+function decoderOf(encoding: string) {
+  try {
+    return new TextDecoder(encoding);
+  } catch {
+    return new TextDecoder();
+  }
 }
 
 /** A page's metadata for previews. Empty strings where the page has none. */
