@@ -1,6 +1,6 @@
 import type { AccountName } from '../account-name.ts';
 
-/** The account with posts. */
+/** The account that signs in with an app password. */
 export const account = {
   did: 'did:plc:punctualsandboxdemo22222',
   handle: 'demo.sandbox.test',
@@ -8,7 +8,7 @@ export const account = {
   appPassword: 'demo',
 } as const;
 
-/** The second account only signs in; its repository accepts no posts. */
+/** The second account signs in with a browser only. */
 const accounts = {
   demo: account,
   second: {

@@ -16,6 +16,7 @@ import { uploadBlob } from './blobs.ts';
 import type { BlueskyDeps } from './deps.ts';
 import { getPosts, getProfile } from './read-figures.ts';
 import { getRecord, listRecords } from './read-records.ts';
+import { isBy } from '../post.ts';
 import { isBlueskyPost } from './post.ts';
 import { postCollection, uriOf } from './record.ts';
 import { videoMethods } from './video/methods.ts';
@@ -112,10 +113,10 @@ async function applyWrites(
     throw new Refusal(400, `Too many writes. Max: ${maxWrites}`);
   }
   const { posts, commit, answer } = await writeRecords(deps, input.writes.map(toWrite));
-  const results = posts.map(({ id, cid }) => ({
+  const results = posts.map((post) => ({
     $type: 'com.atproto.repo.applyWrites#createResult',
-    uri: uriOf(id),
-    cid,
+    uri: uriOf(post),
+    cid: post.cid,
     validationStatus: 'valid',
   }));
   return answer === 'normal' ? { commit, results } : answer;
@@ -147,9 +148,9 @@ async function deleteRecord(
   input: ComAtprotoRepoDeleteRecord.InputSchema,
 ): Promise<Answer> {
   assertTarget(deps, input);
-  const { store, nextTid } = deps;
+  const { store, nextTid, by } = deps;
   const post = store.find('bluesky', input.rkey);
-  if (input.collection !== postCollection || !isBlueskyPost(post)) {
+  if (input.collection !== postCollection || !isBlueskyPost(post) || !isBy(by.account)(post)) {
     return {};
   }
   if (input.swapRecord !== undefined && input.swapRecord !== post.cid) {
@@ -163,8 +164,10 @@ function one({ posts: [post], commit, answer }: Written): Answer {
   if (post === undefined) {
     throw new Error('Nothing was written.');
   }
-  const { id, cid } = post;
-  return answer === 'normal' ? { uri: uriOf(id), cid, commit, validationStatus: 'valid' } : answer;
+  const { cid } = post;
+  return answer === 'normal'
+    ? { uri: uriOf(post), cid, commit, validationStatus: 'valid' }
+    : answer;
 }
 
 function toWrite(write: ComAtprotoRepoApplyWrites.InputSchema['writes'][number]): Write {
@@ -181,9 +184,6 @@ function assertTarget(
 ): void {
   if (accountNamed(input.repo) !== by.account) {
     throw new Refusal(401, 'Authentication Required', { code: 'AuthenticationRequired' });
-  }
-  if (by.account !== 'demo') {
-    throw new Refusal(400, 'The sandbox keeps posts of the demo account only.');
   }
   if (input.swapCommit !== undefined) {
     throw new Refusal(400, 'The sandbox has no commits to swap.');

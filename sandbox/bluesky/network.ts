@@ -1,11 +1,10 @@
 import { defineNetwork } from '../network.ts';
-import { account, accountNamed, identities } from './account.ts';
+import { account, accountNamed, accountOf, identities } from './account.ts';
 import { blueskyPostSchema, type BlueskyPost } from './post.ts';
 import { blueskyRoutes } from './routes.ts';
-import { isDemo } from './sessions.ts';
 import { show } from './show.ts';
 
-const profile = `/bluesky/profile/${account.did}`;
+const profileOf = ({ did }: { readonly did: string }): string => `/bluesky/profile/${did}`;
 
 export const bluesky = defineNetwork<BlueskyPost>({
   id: 'bluesky',
@@ -20,10 +19,10 @@ export const bluesky = defineNetwork<BlueskyPost>({
   }),
   colours: { picture: ['#2b8cff', '#0b62d6'], label: ['#0b62d6', '#66adff'] },
   apiPaths: ['/xrpc/'],
-  profile,
+  profile: profileOf(account),
   postSchema: blueskyPostSchema,
   routes: blueskyRoutes,
-  pathOf: ({ id }) => `${profile}/post/${id}`,
+  pathOf: ({ id, account: author = 'demo' }) => `${profileOf(accountOf(author))}/post/${id}`,
   tagPath: (tag) => `/bluesky/hashtag/${encodeURIComponent(tag.toLowerCase())}`,
   pageAt([first, second, third, id, ...rest]) {
     if (rest.length > 0 || second === undefined) {
@@ -35,7 +34,7 @@ export const bluesky = defineNetwork<BlueskyPost>({
     if (first !== 'profile' || accountNamed(second) === null) {
       return null;
     }
-    if (third === 'post' && id !== undefined && isDemo(second)) {
+    if (third === 'post' && id !== undefined) {
       return { kind: 'post', id };
     }
     return third === undefined ? { kind: 'profile' } : null;

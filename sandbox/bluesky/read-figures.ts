@@ -13,13 +13,13 @@ export function getPosts(
   const posts = store
     .all()
     .filter(isBlueskyPost)
-    .filter((post) => uris.includes(uriOf(post.id)) && !store.isHidden(post))
+    .filter((post) => uris.includes(uriOf(post)) && !store.isHidden(post))
     .map((post) => {
       const told = figures.of(post);
       return {
-        uri: uriOf(post.id),
+        uri: uriOf(post),
         cid: post.cid,
-        author: authorOf('demo'),
+        author: authorOf(post.account ?? 'demo'),
         record: post.record,
         indexedAt: post.createdAt,
         likeCount: told.likes,

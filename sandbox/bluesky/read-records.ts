@@ -1,10 +1,12 @@
 import type { ComAtprotoRepoGetRecord, ComAtprotoRepoListRecords } from '@atproto/api';
+import type { AccountName } from '../account-name.ts';
+import { isBy } from '../post.ts';
+import { accountNamed } from './account.ts';
 import { isBlueskyPost, type BlueskyPost } from './post.ts';
 import type { SandboxDeps } from '../deps.ts';
 import { Refusal } from '../refusal.ts';
 import { postCollection, uriOf } from './record.ts';
 import { alteredText, type Store } from '../store.ts';
-import { isDemo } from './sessions.ts';
 
 const defaultLimit = 50;
 /** The CID of an altered record: any but its own. */
@@ -12,10 +14,11 @@ const otherCid = 'bafyreidfayvfuwqa7qlnopdjiqrxzs6blmoeu4rujcjtnci5beludirz2a';
 
 /** @throws Refusal 400 `RecordNotFound`. */
 export function getRecord({ store }: SandboxDeps, query: ComAtprotoRepoGetRecord.QueryParams) {
-  assertKnown(query.repo);
+  const author = authorOf(query.repo);
   const post = query.collection === postCollection ? store.find('bluesky', query.rkey) : undefined;
   const isWanted =
     isBlueskyPost(post) &&
+    isBy(author)(post) &&
     !store.isHidden(post) &&
     (query.cid === undefined || post.cid === query.cid);
   if (!isWanted) {
@@ -27,11 +30,12 @@ export function getRecord({ store }: SandboxDeps, query: ComAtprotoRepoGetRecord
 
 /** A page of records by key, highest first unless `reverse`. The cursor is the last key of the page. */
 export function listRecords({ store }: SandboxDeps, query: ComAtprotoRepoListRecords.QueryParams) {
-  assertKnown(query.repo);
+  const author = authorOf(query.repo);
   const { limit = defaultLimit, cursor, reverse = false } = query;
   const posts = store
     .all()
     .filter(isBlueskyPost)
+    .filter(isBy(author))
     .filter((post) => !store.isHidden(post));
   const page = (query.collection === postCollection ? posts : [])
     .filter(({ id }) => cursor === undefined || (reverse ? id > cursor : id < cursor))
@@ -45,14 +49,16 @@ export function listRecords({ store }: SandboxDeps, query: ComAtprotoRepoListRec
 }
 
 function present({ isAltered }: Pick<Store, 'isAltered'>, post: BlueskyPost) {
-  const { id, record } = post;
+  const { cid, record: value } = post;
   return isAltered(post)
-    ? { uri: uriOf(id), cid: otherCid, value: { ...record, text: alteredText } }
-    : { uri: uriOf(id), cid: post.cid, value: record };
+    ? { uri: uriOf(post), cid: otherCid, value: { ...value, text: alteredText } }
+    : { uri: uriOf(post), cid, value };
 }
 
-function assertKnown(repo: string): void {
-  if (!isDemo(repo)) {
+function authorOf(repo: string): AccountName {
+  const name = accountNamed(repo);
+  if (name === null) {
     throw new Refusal(400, `Could not find repo: ${repo}`);
   }
+  return name;
 }

@@ -1,7 +1,8 @@
 import { AppBskyFeedPost, jsonToLex as withBlobs } from '@atproto/api';
 import { cidForLex } from '@atproto/lex-cbor';
 import { jsonToLex, type JsonValue } from '@atproto/lex-json';
-import { account } from './account.ts';
+import type { AccountName } from '../account-name.ts';
+import { accountOf } from './account.ts';
 import type { BlueskyPost } from './post.ts';
 import { Refusal } from '../refusal.ts';
 
@@ -30,11 +31,12 @@ export function createTids(now: () => number): () => string {
 }
 
 export const postCollection = 'app.bsky.feed.post';
-const uriPrefix = `at://${account.did}/${postCollection}/`;
+const repositoryOf = (name: AccountName): string =>
+  `at://${accountOf(name).did}/${postCollection}/`;
 
-/** The permanent address of a record in the demo account's repository. */
-export function uriOf(rkey: string): string {
-  return uriPrefix + rkey;
+/** The permanent address of a record in its author's repository. */
+export function uriOf({ id, account = 'demo' }: Pick<BlueskyPost, 'id' | 'account'>): string {
+  return repositoryOf(account) + id;
 }
 
 /**
@@ -44,6 +46,7 @@ export function uriOf(rkey: string): string {
  * @throws Refusal 400 `InvalidRequest` that explains the problem.
  */
 export async function toPost(
+  account: AccountName,
   collection: string,
   rkey: string,
   value: Readonly<Record<string, unknown>>,
@@ -58,13 +61,15 @@ export async function toPost(
   assertFits(wire);
   const record = wire as AppBskyFeedPost.Record;
   const parent = record.reply?.parent.uri ?? '';
+  const ownPrefix = repositoryOf(account);
   return {
     network: 'bluesky',
     id: rkey,
+    account,
     cid: await cidOf(record),
     text: record.text,
     createdAt: record.createdAt,
-    replyTo: parent.startsWith(uriPrefix) ? parent.slice(uriPrefix.length) : null,
+    replyTo: parent.startsWith(ownPrefix) ? parent.slice(ownPrefix.length) : null,
     record,
   };
 }

@@ -92,6 +92,6 @@ export function describeSession(name: AccountName) {
 }
 
 /** Whether a DID or a handle is the demo account's. Handles ignore case. */
-export function isDemo(actor: string): boolean {
+function isDemo(actor: string): boolean {
   return accountNamed(actor) === 'demo';
 }

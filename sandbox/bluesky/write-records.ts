@@ -76,7 +76,7 @@ async function toPosts(
   try {
     const posts = await Promise.all(
       writes.map(({ collection, rkey, value }) =>
-        toPost(collection, rkey ?? deps.nextTid(), value),
+        toPost(deps.by.account, collection, rkey ?? deps.nextTid(), value),
       ),
     );
     for (const { record } of posts) {
@@ -102,13 +102,21 @@ type Kept = Pick<BlueskyPost, 'text' | 'createdAt' | 'replyTo'> & {
 };
 
 async function keepRefused(
-  { store }: BlueskyDeps,
+  { store, by }: BlueskyDeps,
   posts: readonly Kept[],
   { message: refused }: Refusal,
 ): Promise<void> {
   for (const { text, createdAt, replyTo, record } of posts) {
     const files = filesOf(record);
-    await store.refuse({ network: 'bluesky', text, createdAt, replyTo, refused, files });
+    await store.refuse({
+      network: 'bluesky',
+      text,
+      createdAt,
+      replyTo,
+      account: by.account,
+      refused,
+      files,
+    });
   }
 }
 

@@ -25,8 +25,12 @@ async function opened(t: ExecutionContext, publicUrl = loopback) {
   const redirectUri = `${publicUrl}/connect/callback/bluesky`;
   const begin = (handle = 'demo.sandbox.test') =>
     oauth.begin({ ...beginning(context, { handle }), redirectUriFor: () => redirectUri });
-  const connect = async (button: 'Allow' | 'Deny' = 'Allow', choice: object = {}) => {
-    const begun = await begin();
+  const connect = async (
+    button: 'Allow' | 'Deny' = 'Allow',
+    choice: object = {},
+    handle?: string,
+  ) => {
+    const begun = await begin(handle);
     const browser = openBrowser(redirectUri);
     const page = await browser.open(begun.url);
     const answer = new URL((await browser.press(page, button, { ...choice })).url).searchParams;
@@ -47,16 +51,20 @@ function connectionOf(t: ExecutionContext, account: Account | undefined, grant: 
   return openConnection(t, { ...account, credentials: credentialsOf(grant) });
 }
 
-for (const publicUrl of [loopback, 'https://punctual.example.com']) {
-  test(`from ${publicUrl} the account connects and posts, with images and threads`, async (t) => {
+for (const [publicUrl, handle] of [
+  [loopback, 'demo.sandbox.test'],
+  ['https://punctual.example.com', 'demo.sandbox.test'],
+  [loopback, 'second.sandbox.test'],
+] as const) {
+  test(`from ${publicUrl} ${handle} connects and posts, with images and threads`, async (t) => {
     const { url, connect } = await opened(t, publicUrl);
-    const { grant, accounts } = await connect();
+    const { grant, accounts } = await connect('Allow', {}, handle);
     const connection = connectionOf(t, accounts[0], grant);
 
     t.is(connection.baseUrl, url);
     t.deepEqual(await checkAccount(connection), {
       remoteId: connection.remoteId,
-      handle: 'demo.sandbox.test',
+      handle,
     });
     const { sent } = await publish(blueskyNetwork, connection, partsOf('One', 'Two'));
     const parts = partsWith([await pictureFile()], 'A picture');
