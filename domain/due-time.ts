@@ -174,9 +174,12 @@ const parseWall = (text: string): Date | null => parseInstant(`${text}Z`);
 
 const local = (wall: Date): string => wall.toISOString().slice(0, -'.000Z'.length);
 
-/** The form of a time in a query, where a bare `+` means a blank. */
-export const timeForm = (sample = '2026-05-01T09:30:00Z'): string =>
-  `a time such as ${sample}, with Z or an offset; in a query, write + as %2B`;
+/** The form of a time. @param given A blank before its offset was a bare `+` in a query. */
+export function timeForm(given: unknown, sample = '2026-05-01T09:30:00Z'): string {
+  const isBare = typeof given === 'string' && /T[\d:.]+ \d{2}:?\d{2}$/v.test(given);
+  const sign = isBare ? '; in a query, write + as %2B' : '';
+  return `a time such as ${sample}, with Z or an offset${sign}`;
+}
 
 /**
  * A time in a query.
@@ -189,6 +192,7 @@ export function queryTime(name: string, given: unknown, now?: Date): Date {
   const isAhead = instant !== null && now !== undefined && instant > now;
   if (!instant || isAhead) {
     const form = timeForm(
+      given,
       now && `${new Date(now.getTime() - 60 * minute).toISOString().slice(0, 19)}Z`,
     );
     const message =

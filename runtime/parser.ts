@@ -121,7 +121,8 @@ export const faultSentences: Readonly<Record<string, (fault: Fault) => string>> 
   maximum: ({ params, data }) => `must be at most ${params['limit']}, not ${typeOf(data)}`,
   pattern: ({ params: { pattern } }) =>
     pattern === knownId.pattern ? 'must be an id' : `must have the form ${pattern}`,
-  format: ({ params }) => `must be ${formatWords[params['format']] ?? `a ${params['format']}`}`,
+  format: ({ params, data }) =>
+    `must be ${params['format'] === 'date-time' ? timeForm(data) : (formatWords[params['format']] ?? `a ${params['format']}`)}`,
 };
 
 /** The values that a property, or an item of it, may have; all of them are its `examples` if a setting decides. */
@@ -143,7 +144,6 @@ function asTime(data: unknown, schema: Fault['parentSchema']): string {
 const formatWords: Readonly<Record<string, string>> = {
   uuid: 'an id (a UUID)',
   date: 'a day such as 2026-05-01',
-  'date-time': timeForm(),
   uri: 'an address such as https://example.com/',
 };
 

@@ -45,7 +45,7 @@ export const analyticsRoutes: Route[] = [
     scope: 'analytics',
     summary: 'Metrics of published posts, and their totals',
     description:
-      'A post counts when the first of the channels that are asked for has published it, and only channels that published it are listed. Metrics are read from the networks in the background: often while a post is new, then less and less. Until a channel was read once its `metrics` are null, and `posts_without_metrics` counts its post.',
+      'A post counts once it has ended, or metrics of one of its channels were read, at the time of the first channel that is asked for; only channels that published it are listed. Metrics are read from the networks in the background: often while a post is new, then less and less. Until a channel was read once its `metrics` are null, and `posts_without_metrics` counts its post.',
     query: analyticsQuery,
     answers: {
       200: {

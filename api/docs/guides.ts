@@ -35,7 +35,8 @@ export function readGuides(pathOf: (call: string) => string | undefined): Guide[
   return [...texts].map(([file, markdown]) => ({
     path: addressOf(file),
     title: titleOf(file),
-    markdown,
+    // Its address, /docs/guides.md, is one folder higher.
+    markdown: file === index ? markdown.replaceAll(/\]\((?=[\w\-]+\.md)/gv, '](guides/') : markdown,
     toHtml: () => {
       const content = rendererFor(file, texts, pathOf).parse(markdown) as string;
       return pageOf(

@@ -35,7 +35,10 @@ const eventFields = {
 };
 
 export const eventsAnswer = record({
-  events: listOf(record(eventFields)),
+  events: {
+    ...listOf(record(eventFields)),
+    description: 'The events, in the order of `sequence`.',
+  },
   next_after: {
     ...count,
     description: 'The `after` of the next call, also when no event matched.',

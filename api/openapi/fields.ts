@@ -1,5 +1,5 @@
 import { knownId } from '../../domain/json-schema.ts';
-import { eventTypes } from '../../domain/statuses.ts';
+import { everyEvent, eventTypes } from '../../domain/statuses.ts';
 import { openNetworks, platforms, type Platform } from '../../networks/registry.ts';
 
 // Adds to the document what the server's own schemas leave out. The server reads many ids, times and names
@@ -54,9 +54,13 @@ function refineText(name: string, schema: Schema): Schema {
     return schema;
   }
 
-  if (name === 'platform' || name === 'event_type' || name === 'event') {
-    const { description } = schema;
-    return { type, description, enum: name === 'platform' ? platforms : eventTypes };
+  const named = new Map<string, readonly string[]>([
+    ['platform', platforms],
+    ['event_type', eventTypes],
+    ['event', [...eventTypes, everyEvent]],
+  ]).get(name);
+  if (named) {
+    return { type, description: schema['description'], enum: named };
   }
 
   if (free.has(name)) {

@@ -27,8 +27,8 @@ a list, and otherwise the \`cursor\` of the next page. \`GET /analytics\` uses \
 are downloaded into the library first, or both in one ordered list, \`media\`. The type of a file is read from its
 bytes, not from its name.
 
-**Limits.** An API key may make 120 calls a minute, including 60 writes (\`POST\`, \`PATCH\`,
-\`DELETE\`), unless the operator configured other limits: \`RateLimit-Policy\` has your limits, and
+**Limits.** An API key may make 120 calls a minute, including 60 writes (\`POST\` but
+\`/posts/validate\`, \`PATCH\`, \`DELETE\`), unless the operator configured other limits: \`RateLimit-Policy\` has your limits, and
 \`RateLimit\` what is left. A workspace has the calls of ten keys, with all
 its keys together (\`workspace-requests\`, \`workspace-writes\` where they refuse). A call beyond a limit is a 429 with
 \`Retry-After\`. A workspace has at most 10 webhook endpoints; a thread has at most 25 texts.`;

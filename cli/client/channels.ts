@@ -32,23 +32,31 @@ export const channel = buildRouteMap({
   docs: { brief: 'Lists and connects accounts' },
 });
 
-/** The ids of accounts that are named by id, handle or network. @throws UsageError */
+/**
+ * The ids of accounts that are named by id, handle or network.
+ *
+ * @param flag Where they are named. @param among Ids of the accounts that may be meant; all if omitted.
+ * @throws UsageError
+ */
 export async function chosenChannels(
   client: Punctual,
   named: readonly string[],
+  flag = '--channel',
+  among?: readonly string[],
 ): Promise<string[]> {
   if (named.every(isId)) {
     return [...named];
   }
 
   const { channels } = await client.channels.list();
-  return named.map((name) => (isId(name) ? name : idOf(name, channels)));
+  const meant = channels.filter(({ id }) => !among || among.includes(id));
+  return named.map((name) => (isId(name) ? name : idOf(name, flag, meant)));
 }
 
 export const isId = (name: string): boolean =>
   /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/iv.test(name);
 
-function idOf(name: string, channels: readonly Channel[]): string {
+function idOf(name: string, flag: string, channels: readonly Channel[]): string {
   const found = channels.filter(
     ({ platform, handle }) => platform === name || handle === name || handle === `@${name}`,
   );
@@ -60,7 +68,7 @@ function idOf(name: string, channels: readonly Channel[]): string {
   const accounts = tableText(tableOf(shown, ['id', 'platform', 'handle']));
   throw new UsageError(
     found.length > 0
-      ? `--channel ${name} is several accounts. Name one by its handle or id:\n${accounts}`
-      : `--channel ${name} is no account. "punctual channel connect" connects one. Accounts:\n${accounts}`,
+      ? `${flag} ${name} is several accounts. Name one by its handle or id:\n${accounts}`
+      : `${flag} ${name} is no account. "punctual channel connect" connects one. Accounts:\n${accounts}`,
   );
 }

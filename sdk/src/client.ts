@@ -54,7 +54,7 @@ export class Punctual {
     cancel: this.#method<'cancelPost'>('POST /posts/{id}/cancel'),
     /** Sends failed channels again. */
     retry: this.#method<'retryPost'>('POST /posts/{id}/retry'),
-    /** Copies a post as a draft or with a time of its own. */
+    /** Copies a post as a draft. */
     copy: this.#method<'copyPost'>('POST /posts/{id}/copy', 'body', 'by key'),
     /** Records what a person found out about an unconfirmed channel. */
     settle: this.#method<'settlePost'>('POST /posts/{id}/settle', 'body'),

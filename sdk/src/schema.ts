@@ -571,7 +571,7 @@ export interface paths {
         };
         /**
          * Metrics of published posts, and their totals
-         * @description A post counts when the first of the channels that are asked for has published it, and only channels that published it are listed. Metrics are read from the networks in the background: often while a post is new, then less and less. Until a channel was read once its `metrics` are null, and `posts_without_metrics` counts its post.
+         * @description A post counts once it has ended, or metrics of one of its channels were read, at the time of the first channel that is asked for; only channels that published it are listed. Metrics are read from the networks in the background: often while a post is new, then less and less. Until a channel was read once its `metrics` are null, and `posts_without_metrics` counts its post.
          *
          *     Scope: `analytics`.
          */
@@ -3045,20 +3045,22 @@ export interface components {
             /** @description Says that another endpoint has the same URL, so that events that both subscribe to are sent there twice. */
             warning: string | null;
         };
-        /**
-         * @description The name of an event.
-         * @enum {string}
-         */
-        EventType: "post.scheduled" | "post.cancelled" | "post.retrying" | "post.published" | "post.partial" | "post.failed" | "post.unpublished" | "channel.connected" | "channel.at_risk" | "channel.needs_reconnect" | "channel.disconnected" | "webhook.test";
+        /** @enum {string} */
+        NewWebhookEvent: "post.scheduled" | "post.cancelled" | "post.retrying" | "post.published" | "post.partial" | "post.failed" | "post.unpublished" | "channel.connected" | "channel.at_risk" | "channel.needs_reconnect" | "channel.disconnected" | "webhook.test" | "*";
         /** @description A webhook endpoint to create. */
         NewWebhook: {
             /** @description A public https URL. Stored in its normal form: scheme and host in lower case, the host in punycode, no default port, no fragment. */
             url: string;
             /** @description Any of post.scheduled, post.cancelled, post.retrying, post.published, post.partial, post.failed, post.unpublished, channel.connected, channel.at_risk, channel.needs_reconnect, channel.disconnected, webhook.test. `*` subscribes to all of them and to those that are added later. */
-            events: components["schemas"]["EventType"][];
+            events: components["schemas"]["NewWebhookEvent"][];
             /** @description A note of yours. */
             description?: string;
         };
+        /**
+         * @description The name of an event.
+         * @enum {string}
+         */
+        EventType: "post.scheduled" | "post.cancelled" | "post.retrying" | "post.published" | "post.partial" | "post.failed" | "post.unpublished" | "channel.connected" | "channel.at_risk" | "channel.needs_reconnect" | "channel.disconnected" | "webhook.test";
         /** @description One request of a delivery. */
         DeliveryAttempt: {
             /** @description 1 for the first attempt. */
@@ -3127,12 +3129,14 @@ export interface components {
             /** @description Says that another endpoint has the same URL, so that events that both subscribe to are sent there twice. */
             warning: string | null;
         };
+        /** @enum {string} */
+        WebhookEditEvent: "post.scheduled" | "post.cancelled" | "post.retrying" | "post.published" | "post.partial" | "post.failed" | "post.unpublished" | "channel.connected" | "channel.at_risk" | "channel.needs_reconnect" | "channel.disconnected" | "webhook.test" | "*";
         /** @description Changes of a webhook endpoint. Only the fields that are sent change. */
         WebhookEdit: {
             /** @description A public https URL. Stored in its normal form: scheme and host in lower case, the host in punycode, no default port, no fragment. */
             url?: string;
             /** @description Any of post.scheduled, post.cancelled, post.retrying, post.published, post.partial, post.failed, post.unpublished, channel.connected, channel.at_risk, channel.needs_reconnect, channel.disconnected, webhook.test. `*` subscribes to all of them and to those that are added later. */
-            events?: components["schemas"]["EventType"][];
+            events?: components["schemas"]["WebhookEditEvent"][];
             /** @description Null clears it. */
             description?: string | null;
             /** @description False: nothing is sent to it until it is enabled. Missed events can be replayed. */
@@ -3254,7 +3258,7 @@ export interface components {
             to: number;
         };
         ListEventsAnswer: {
-            /** @description The names of the events that are sent to it. */
+            /** @description The events, in the order of `sequence`. */
             events: components["schemas"]["ListEventsAnswerEvent"][];
             /** @description The `after` of the next call, also when no event matched. */
             next_after: number;

@@ -1,4 +1,5 @@
 import { recordAudit } from '../../db/audit.ts';
+import type { Post } from '../../db/entities/posts.ts';
 import { lockPost, type PostOnChannel } from '../../db/repositories/posts.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isSent } from '../../domain/live-parts.ts';
@@ -27,7 +28,7 @@ export async function unpublishPost(
   return deps.orm.em.fork().transactional(async (em) => {
     const { post, channels } = await lockPost(em, change);
     const chosen = choose(channels, channelIds);
-    assertEnded(chosen, postId, channels.length > 1);
+    assertEnded(chosen, post, channels.length > 1);
     const wanted = chosen.filter(isToRemove);
     assertConnected(wanted, channels.length > 1);
     const isUnderWay = chosen.some(({ row }) => row.unpublish?.status === 'pending');
@@ -107,14 +108,21 @@ function whyNothing(
 }
 
 /** @throws AppError `nothing_to_unpublish` if a channel may still get the post, or may have it. */
-function assertEnded(channels: readonly PostOnChannel[], postId: string, hasOthers: boolean): void {
+function assertEnded(
+  channels: readonly PostOnChannel[],
+  { id: postId, status }: Pick<Post, 'id' | 'status'>,
+  hasOthers: boolean,
+): void {
   const others = otherChannels(hasOthers);
   const named = (...statuses: readonly ChannelStatus[]): string =>
     namesOfChannels(channels.filter(({ row }) => statuses.includes(row.status)));
   const open = named('scheduled', 'publishing', 'retrying');
   if (open !== '') {
+    // The channels of a draft are finishing after a cancel.
+    const orCancel =
+      status === 'draft' ? '' : `, or cancel the post first (POST /posts/${postId}/cancel)`;
     throw nothingToUnpublish(
-      `Publishing has not ended on ${open}. Wait for its end, or cancel the post first (POST /posts/${postId}/cancel).${others}`,
+      `Publishing has not ended on ${open}. Wait for its end${orCancel}.${others}`,
     );
   }
 

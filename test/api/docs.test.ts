@@ -83,6 +83,12 @@ test('each link of each page of the documentation leads somewhere', async (t) =>
     const asked = await rawCall(url + page, markdown);
     t.is(asked.body, bodies.get(file), file);
     t.is(asked.headers.get('vary'), 'Accept');
+    for (const [, to = ''] of String(asked.body).matchAll(/\]\((?!\w+:)([^\)#]+\.md)/gv)) {
+      const { pathname } = new URL(to, `http://docs${file}`);
+      if (pathname.startsWith('/docs/')) {
+        await open(pathname);
+      }
+    }
     for (const link of linksIn(await open(page)).filter((one) => !one.startsWith('http'))) {
       const [to = '', anchor] = link.split('#');
       const target = await open(to);

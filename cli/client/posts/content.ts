@@ -55,14 +55,15 @@ export async function contentOf(
     throw new UsageError('There are more --alt than --media.');
   }
 
+  const ids = channel && (await chosenChannels(client, channel));
   const when = at === undefined ? {} : parseWhen(at, timezone, new Date());
   return {
     ...given({
       body: body === '-' ? (await readInput()).trimEnd() : body,
       thread,
-      channel_ids: channel && (await chosenChannels(client, channel)),
+      channel_ids: ids,
       media: media && (await mediaOf(session, media, alt ?? [], uploads)),
-      channel_options: options === undefined ? undefined : await optionsOf(client, options),
+      channel_options: options === undefined ? undefined : await optionsOf(client, options, ids),
       tags: tag,
       external_id: externalId,
     }),
@@ -70,10 +71,14 @@ export async function contentOf(
   };
 }
 
-/** By the ids of the accounts, which are named as in --channel. */
-async function optionsOf(client: Punctual, json: string): Promise<NewPost['channel_options']> {
+/** By the ids of the accounts, which are named as in --channel. @param among Ids of the post's accounts, if given. */
+async function optionsOf(
+  client: Punctual,
+  json: string,
+  among?: readonly string[],
+): Promise<NewPost['channel_options']> {
   const named = Object(parseJson('--options', json)) as NonNullable<NewPost['channel_options']>;
-  const ids = await chosenChannels(client, Object.keys(named));
+  const ids = await chosenChannels(client, Object.keys(named), '--options', among);
   return Object.fromEntries(Object.values(named).map((options, at) => [ids[at], options]));
 }
 
