@@ -16,7 +16,10 @@ const optionsName = (platform: Platform): string =>
 
 /** The options of each network, by the name of their schema. */
 export const optionsOfNetworks = Object.fromEntries(
-  platforms.map((platform) => [optionsName(platform), rules[platform].options]),
+  platforms.map((platform) => [
+    optionsName(platform),
+    [rules[platform].options, `Options of a channel on ${platform}.`] as const,
+  ]),
 );
 
 /** Fields that hold a map by id. */
@@ -73,72 +76,6 @@ function refineText(name: string, schema: Schema): Schema {
 
   return name.endsWith('_at') ? { ...schema, format: 'date-time' } : schema;
 }
-
-export const schemaDescriptions: Readonly<Record<string, string>> = {
-  Platform: 'A network.',
-  PostStatus: 'The status of a post.',
-  ChannelStatus: 'The status of a post on one channel.',
-  UnpublishStatus: 'How far the removal of a post from one channel is.',
-  ChannelState: 'Whether a channel can publish.',
-  ChannelErrorCode: 'Why a channel does not have a post.',
-  ErrorCode: 'Why a call failed.',
-  EventType: 'The name of an event.',
-  DeliveryStatus: 'The status of a delivery. Only `pending` changes.',
-  DisabledReason: 'Why an endpoint is disabled.',
-  RefreshState: 'Whether the metrics of a channel are read now.',
-  ChannelOptions: 'Options of a channel: those of its network. `GET /networks` has them too.',
-  ...Object.fromEntries(
-    platforms.map((platform) => [optionsName(platform), `Options of a channel on ${platform}.`]),
-  ),
-  Channel: 'A connected social account.',
-  ChannelEdit: 'Changes of a channel. Only the fields that are sent change.',
-  Network: 'The limits and options of a network.',
-  TextLimit: 'A limit of each text.',
-  FileKind: 'Files of one kind, with their limits.',
-  Post: 'A post, and its outcome on each channel.',
-  PostFile: 'A file of a post.',
-  ChannelResult: 'A post on one of its channels.',
-  NewPost: 'A post to create.',
-  ThreadPart: 'A part of a thread with files of its own.',
-  VideoOptions: 'Settings of a video.',
-  PostEdit: 'Changes of a post. Only the fields that are sent change; null clears a field.',
-  PostListItem: 'A post in a list.',
-  PostTarget: 'The status of a post on a channel.',
-  ValidatedChannel: 'The verdict of a network about the post.',
-  ContentFault: 'A rule of a network that the post breaks.',
-  PostWarning: 'A warning about a post or about one of its channels.',
-  MediaFile: 'A file of the media library.',
-  NewMediaFile: 'A file to upload.',
-  MediaFileEdit: 'Changes of a file. Only the fields that are sent change.',
-  Webhook: 'A webhook endpoint.',
-  CreatedWebhook: 'A webhook endpoint with its signing secret.',
-  NewWebhook: 'A webhook endpoint to create.',
-  WebhookEdit: 'Changes of a webhook endpoint. Only the fields that are sent change.',
-  PostAnalytics: 'The metrics of a published post.',
-  Metrics: 'Metrics as the network reported them. One that it does not report is absent.',
-  MetricSums:
-    'Sums of metrics: null when none were read yet. A metric that a network does not report counts as 0.',
-  Delivery: 'An event on its way to an endpoint.',
-  LastDelivery: 'The newest delivery of an endpoint.',
-  DeliveryAttempt: 'One request of a delivery.',
-  TestedDelivery: 'The delivery of a test event, with the response to it.',
-  UsedLimit: 'How much of a limit is used.',
-  ApiKey: 'An API key, without the key itself.',
-  CreatedApiKey: 'A new API key, with the key itself.',
-  NewApiKey: 'An API key to create.',
-  ApiKeyEdit: 'Changes of an API key. Only the fields that are sent change.',
-  Workspace: 'A customer: its posts, accounts and files are separate from those of others.',
-  NewWorkspace: 'A workspace to create.',
-  WorkspaceEdit: 'Changes of a workspace. Only the fields that are sent change.',
-  WorkspaceQuotas: 'The limits of a workspace.',
-  WorkspaceQuotasEdit: 'Limits to set. Null returns to the default.',
-  NewWorkspaceKey: 'An API key to create in a workspace.',
-  AuditEntry: 'A change, and who made it.',
-  AuditActor: 'Who made a change.',
-  AuditAction: 'What was done.',
-  ActorType: 'The kind of an actor.',
-  ApiError: 'The body of every error response.',
-};
 
 /** Descriptions of fields by their names, for schemas that say nothing else. */
 export const fieldDescriptions: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import type { Examples } from '../http/route.ts';
 import { namedEnums, namedSchemas } from './components.ts';
-import { channelOptions, fieldDescriptions, refineField, schemaDescriptions } from './fields.ts';
+import { channelOptions, fieldDescriptions, refineField } from './fields.ts';
 
 /** A JSON Schema, as far as it is read here. */
 type Schema = Readonly<Record<string, unknown>> & {
@@ -13,9 +13,9 @@ type Schema = Readonly<Record<string, unknown>> & {
 // Objects are recognised by their fields, and texts by their values: a schema that was copied to describe it, or to
 // allow null, is still the same.
 const objectNames = new Map<unknown, string>(
-  Object.entries(namedSchemas).map(([name, schema]) => [(schema as Schema).properties, name]),
+  Object.entries(namedSchemas).map(([name, [schema]]) => [(schema as Schema).properties, name]),
 );
-const enumNames = new Map(Object.entries(namedEnums).map(([name, of]) => [of.join(' '), name]));
+const enumNames = new Map(Object.entries(namedEnums).map(([name, [of]]) => [of.join(' '), name]));
 
 const toReference = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
@@ -51,7 +51,8 @@ export class SchemaNames {
     const schema = given as Schema;
     if (given === channelOptions) {
       const named = 'ChannelOptions';
-      this.#define(named, given, () => ({ ...this.#inside(schema, named), ...about(named) }));
+      const text = 'Options of a channel: those of its network. `GET /networks` has them too.';
+      this.#define(named, given, () => ({ ...this.#inside(schema, named), description: text }));
       return toReference(named);
     }
 
@@ -133,7 +134,7 @@ export class SchemaNames {
 }
 
 const about = (name: string, description?: string): { readonly description?: string } => {
-  const text = schemaDescriptions[name] ?? description;
+  const text = (namedSchemas[name] ?? namedEnums[name])?.[1] ?? description;
   return text === undefined ? {} : { description: text };
 };
 

@@ -58,7 +58,7 @@ test('every operation, parameter, field, header and named schema has a descripti
   t.deepEqual(
     all.flatMap(([place, { description }]) => (description ? [] : [place])),
     [],
-    'Describe a field in its schema. api/openapi/fields.ts has named schemas, and fields that mean the same everywhere.',
+    'Describe a field in its schema. api/openapi/components.ts has named schemas, fields.ts fields that mean the same everywhere.',
   );
 });
 
