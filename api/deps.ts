@@ -1,10 +1,10 @@
 import type { DeliveryToSync, PostMetricsRequest, PostToSync } from '../domain/to-sync.ts';
 import type { RateLimits } from '../runtime/config/read-config.ts';
+import type { Refusals } from '../services/channels/connect-with-secret.ts';
 import type { ServiceDeps } from '../services/deps.ts';
 import type { ReplayLimit } from '../services/webhooks/replay-deliveries.ts';
 import type { DatabaseGate, ApiReadiness, SystemStatus } from './health/routes.ts';
 import type { Admission } from './http/admission.ts';
-import type { Refusals } from './rate-limits/limiter.ts';
 
 /** Dependencies of the API, built once (`api/run-api.ts`). */
 export type ApiDeps = ServiceDeps & {

@@ -2,7 +2,7 @@ import { Router } from '@koa/router';
 import { assertReaches } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import { createConnectLink } from '../../services/channels/create-link.ts';
-import { accountDeps, redirectUri } from '../../services/channels/oauth-context.ts';
+import { redirectUri } from '../../services/channels/oauth-context.ts';
 import { readLink } from '../../services/channels/read-link.ts';
 import type { Caller } from '../../services/context.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -92,7 +92,6 @@ export const connectRoutes: Route[] = [
     handle: async ({ caller, body, header }, deps) => {
       assertMayConnect(caller, body.channel_id);
       const key = requestKey(header, 'connectChannel', { by: caller.keyId, ...body });
-      const linkDeps = { ...accountDeps(deps), returnUrls: deps.returnUrls };
       const request = {
         platform: body.platform,
         values: valuesOf(body),
@@ -101,7 +100,7 @@ export const connectRoutes: Route[] = [
         channelId: body.channel_id,
         mostChannels: caller.quotas.channels,
       };
-      const { replayed, ...made } = await createConnectLink(linkDeps, caller, request, key);
+      const { replayed, ...made } = await createConnectLink(deps, caller, request, key);
       return createdAnswer({ ...made, platform: body.platform }, replayed);
     },
   }),

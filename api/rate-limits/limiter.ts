@@ -2,6 +2,7 @@ import type { Context } from 'koa';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { AppError } from '../../domain/errors.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
+import type { Refusals } from '../../services/channels/connect-with-secret.ts';
 
 /** Calls per window of `windowSeconds`, which begins with the first call. */
 export type Policy = { readonly name: string; readonly quota: number };
@@ -57,21 +58,6 @@ export const rateLimitHeaders = (
     .map(({ policy, remaining, resetSeconds: t }) => `"${policy.name}";r=${remaining};t=${t}`)
     .join(', '),
 });
-
-/** A sign-in with a secret that a person typed. */
-type SignIn = {
-  /** The client's address, as `clientAddress` counts it. */
-  readonly address: string;
-  /** The host that receives the secret. */
-  readonly server: string;
-};
-
-/** Counts sign-ins that a network refused, in this process. */
-export type Refusals = {
-  /** @returns how many seconds sign-ins stay blocked; 0 when they are allowed. */
-  readonly restOf: (signIn: SignIn) => Promise<number>;
-  readonly count: (signIn: SignIn) => Promise<void>;
-};
 
 const signInWindowSeconds = 300;
 

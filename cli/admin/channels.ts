@@ -110,10 +110,8 @@ async function connect(
 export async function makeConnectLink(deps: CommandDeps, values: Values): Promise<CommandAnswer> {
   const { WORKSPACE_ID: workspaceId = '', platform = '', url, handle, sandbox } = values;
   await assertWorkspaceExists(deps.em, workspaceId);
-  const { networks, quotas } = deps;
-  const linkDeps = { ...deps, oauth: networks.oauth };
   const { link, expires_at: expiresAt } = await createConnectLink(
-    linkDeps,
+    deps,
     { workspaceId },
     {
       platform,
@@ -122,7 +120,7 @@ export async function makeConnectLink(deps: CommandDeps, values: Values): Promis
       // Omitted: follows the account of --channel.
       atSandbox: sandbox === 'yes' ? true : undefined,
       channelId: values['channel'],
-      mostChannels: quotas.channels,
+      mostChannels: deps.quotas.channels,
     },
   );
   return {

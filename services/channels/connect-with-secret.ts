@@ -23,20 +23,20 @@ const longest = 500;
 
 /** A sign-in with a secret that a person typed. */
 type SignIn = {
-  /** The client's address. */
+  /** The client's address, or the prefix of its provider. */
   readonly address: string;
   /** The host that receives the secret. */
   readonly server: string;
 };
 
-type SecretDeps = ServiceDeps & {
-  /** Counts sign-ins that a network refused. */
-  readonly refusedSecrets: {
-    /** @returns how many seconds sign-ins stay blocked; 0 when they are allowed. */
-    readonly restOf: (signIn: SignIn) => Promise<number>;
-    readonly count: (signIn: SignIn) => Promise<void>;
-  };
+/** Counts sign-ins that a network refused, in this process. */
+export type Refusals = {
+  /** @returns how many seconds sign-ins stay blocked; 0 when they are allowed. */
+  readonly restOf: (signIn: SignIn) => Promise<number>;
+  readonly count: (signIn: SignIn) => Promise<void>;
 };
+
+type SecretDeps = ServiceDeps & { readonly refusedSecrets: Refusals };
 
 /** Returns the connector for secrets; null when accounts of the network are connected by OAuth only. */
 export function connectorOf(

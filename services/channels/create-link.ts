@@ -8,9 +8,10 @@ import { isId } from '../../domain/json-schema.ts';
 import { isText, pasted } from '../../domain/texts.ts';
 import type { OauthEntry } from '../../networks/oauth/contract.ts';
 import { newLinkToken, sha256Hex } from '../../runtime/secrets.ts';
+import type { ServiceDeps } from '../deps.ts';
 import { createOnce, type RequestKey } from '../idempotency.ts';
 import { assertChannelQuota } from './connect-channel.ts';
-import { type AccountDeps, isAtSandbox } from './oauth-context.ts';
+import { isAtSandbox } from './oauth-context.ts';
 import { checkReturnUrl } from './return-url.ts';
 
 /** Lifetime of a link. */
@@ -20,12 +21,9 @@ const lifeMs = 15 * 60_000;
 const mostOpen = 100;
 
 type LinkDeps = Pick<
-  AccountDeps,
-  'orm' | 'oauth' | 'publicUrl' | 'sandboxUrl' | 'now' | 'sealer'
-> & {
-  /** Allowed addresses for `return_url`. */
-  readonly returnUrls: readonly URL[];
-};
+  ServiceDeps,
+  'orm' | 'networks' | 'publicUrl' | 'sandboxUrl' | 'now' | 'sealer' | 'returnUrls'
+>;
 
 type LinkRequest = {
   readonly platform: string;
@@ -118,7 +116,7 @@ async function storeLink(
   return { id, link: `${deps.publicUrl}/connect/${token}`, expires_at: expiresAt.toISOString() };
 }
 
-function entryOf({ oauth }: LinkDeps, platform: string): OauthEntry {
+function entryOf({ networks: { oauth } }: LinkDeps, platform: string): OauthEntry {
   const known = Object.entries(oauth);
   const [, entry] = known.find(([name]) => name === platform) ?? [];
   if (!entry) {

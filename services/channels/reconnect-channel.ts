@@ -16,7 +16,6 @@ import { retryPost } from '../posts/retry-post.ts';
 import { actorOf, type ConnectStep } from './connect-link.ts';
 import { Problem } from './connect-problem.ts';
 import { createConnectLink, networkName } from './create-link.ts';
-import { accountDeps } from './oauth-context.ts';
 import { findChannel, type FoundChannel } from './read-channels.ts';
 
 /** Limit of posts that one call names and retries. */
@@ -71,9 +70,8 @@ async function linkTo(
   }
 
   try {
-    const linkDeps = { ...accountDeps(deps), returnUrls: deps.returnUrls };
     const request = { platform, channelId: id, mostChannels: caller.quotas.channels };
-    return await createConnectLink(linkDeps, caller, request);
+    return await createConnectLink(deps, caller, request);
   } catch (error) {
     if (error instanceof AppError && error.code === 'network_not_configured') {
       return null;
