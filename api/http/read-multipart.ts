@@ -75,13 +75,11 @@ export async function readMultipart(ctx: Context, options: MultipartOptions): Pr
 
 function createParser({ req }: Context, { maxBytes }: MultipartOptions): Busboy {
   try {
-    const parser = busboy({
+    return busboy({
       headers: req.headers,
       defParamCharset: 'utf8', // Browsers and other clients send file names in UTF-8.
       limits: { ...limits, fileSize: maxBytes + 1 }, // Busboy reports the limit when it is reached, not exceeded.
     });
-    takeNamelessFiles(parser);
-    return parser;
   } catch (cause) {
     throw malformed(cause);
   }
@@ -155,7 +153,7 @@ function refusalOfFile(field: string | undefined, encoding: string): AppError | 
 const undecodable = '\u{FFFD}';
 
 function notUtf8(field: string): AppError {
-  const message = 'must be text in UTF-8, without U+FFFD';
+  const message = 'must be text in UTF-8, without U+FFFD, or a file with a file name';
   return wrongValue(`/${field}`, message, `The field "${field}" ${message}.`);
 }
 
@@ -208,32 +206,3 @@ function tooLarge(maxBytes: number): AppError {
 
 const malformed = (cause: unknown): AppError =>
   new AppError('invalid_request', 'The body is not well-formed multipart/form-data.', { cause });
-
-type HeaderParser = { cb(header: Record<string, string[]>): void };
-
-/**
- * Makes busboy treat an image or video part without a file name as a file; RFC 7578 (4.2) does not require the name.
- * Busboy treats such a part as text unless its type is `application/octet-stream`, and has no option for it, so this
- * sets the type before busboy reads the header. The client's type has no other use.
- */
-function takeNamelessFiles(parser: Busboy): void {
-  let current: HeaderParser | null = null;
-  const seen = new WeakSet<HeaderParser>();
-  Object.defineProperty(parser, '_hparser', {
-    get: () => current,
-    set: (next: HeaderParser | null) => {
-      current = next;
-      if (next && !seen.has(next)) {
-        seen.add(next);
-        const read = next.cb;
-        next.cb = (header) => {
-          if (/^ *(?:image|video)\//iv.test(header['content-type']?.[0] ?? '')) {
-            header['content-type'] = ['application/octet-stream'];
-          }
-
-          read.call(next, header);
-        };
-      }
-    },
-  });
-}

@@ -54,6 +54,7 @@ const wrong: Readonly<Record<string, readonly [string | Buffer<ArrayBuffer>, str
   ],
   'with an alt text that is not UTF-8': [cut('alt_text'), 'invalid_request', '/alt_text'],
   'with a name that is not UTF-8': [cut('name'), 'invalid_request', '/name'],
+  'with a picture without a file name': [cut('file'), 'invalid_request', '/file'],
   'that is cut off': [`--b\r\n${file}`, 'invalid_request', ''],
   'with three files': [body(file, file, file), 'invalid_request', ''],
   'with too many fields': [

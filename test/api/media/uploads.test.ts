@@ -8,7 +8,6 @@ import {
   linkTo,
   newFilesOf,
   noTemporal,
-  post,
   rowsOf,
   startLibrary,
   upload,
@@ -77,30 +76,6 @@ test('the type is read from the bytes, not from the name or the header', async (
 
   t.is(body.media.type, 'image/png');
 });
-
-for (const nameParameter of ['', '; filename=""']) {
-  test(`a file without a name is accepted (${nameParameter || 'none at all'})`, async (t) => {
-    const { punctual, client } = await library();
-    const bytes = await picture('jpeg');
-    const part = (headers: string) => Buffer.from(`--b\r\n${headers}\r\n\r\n`);
-    const body = Buffer.concat([
-      part('content-disposition: form-data; name="alt_text"'),
-      Buffer.from('A teal square.\r\n'),
-      part(
-        `Content-Disposition: form-data; name="file"${nameParameter}\r\nContent-Type: image/jpeg`,
-      ),
-      bytes,
-      Buffer.from('\r\n--b--\r\n'),
-    ]);
-    const { status, body: answer } = await post(punctual, client, body, {
-      'content-type': 'multipart/form-data; boundary=b',
-    });
-
-    t.is(status, 201);
-    t.like(answer.media, { name: 'file.jpg', type: 'image/jpeg', alt_text: 'A teal square.' });
-    t.is(answer.media.size_bytes, bytes.length);
-  });
-}
 
 test('a file may be given another name than its own', async (t) => {
   const { punctual, client } = await library();
