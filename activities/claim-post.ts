@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { isUnderWay, waitingValues } from '../db/channel-status.ts';
 import { loadPostView, type PostPresentation } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
-import { db, query } from '../db/query.ts';
+import { query } from '../db/query.ts';
 import { doubtLostResult } from '../db/restore-counter.ts';
 import {
   channelStatuses,
@@ -107,11 +107,9 @@ async function openTargets(
 async function whyNotClaimed(em: Em, scope: Scope, shownBy: PostPresentation): Promise<Claim> {
   const [post] = await query(
     em,
-    db
-      .selectFrom('posts')
-      .select(['status', 'scheduled_at', 'revision'])
-      .where('id', '=', scope.postId)
-      .where('workspace_id', '=', scope.workspaceId),
+    sql<{ status: PostStatus; scheduled_at: Date | null; revision: number }>`
+      select status, scheduled_at, revision from posts
+      where id = ${scope.postId} and workspace_id = ${scope.workspaceId}`,
   );
   if (post?.status === 'draft') {
     const targets = await openTargets(em, scope, ['publishing', 'retrying']);

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { Orm } from './orm.ts';
-import { db, query } from './query.ts';
+import { query } from './query.ts';
 
 /** @returns the database's id, created with its schema. */
 export async function installationId(orm: Orm): Promise<string> {
-  const [row] = await query(orm.em.fork(), db.selectFrom('installation').select('id'));
+  const [row] = await query(orm.em.fork(), sql<{ id: string }>`select id from installation`);
   if (!row) {
     throw new Error('The table "installation" is empty.');
   }
@@ -48,7 +48,10 @@ export async function assertSealedBy(orm: Orm, keyId: string): Promise<void> {
 
 /** @throws OtherSecretKeyError */
 async function assertStillSealedBy(orm: Orm, keyId: string): Promise<void> {
-  const [row] = await query(orm.em.fork(), db.selectFrom('installation').select('sealed_by'));
+  const [row] = await query(
+    orm.em.fork(),
+    sql<{ sealed_by: string | null }>`select sealed_by from installation`,
+  );
   if (row?.sealed_by !== keyId) {
     throw new OtherSecretKeyError(row?.sealed_by ?? 'one of an earlier version', keyId);
   }
@@ -135,29 +138,23 @@ export async function checkStorage(
 
 /** @throws OtherStorageError @throws AppError `unavailable` if the storage does not respond. */
 async function compareStorage(orm: Orm, storage: Storage, mayClaim: boolean): Promise<void> {
-  const installation = db.selectFrom('installation').select(['id', 'storage_marked_at']);
-  const [row] = await query(orm.em.fork(), installation);
-  if (!row) {
-    throw new Error('The table "installation" is empty.');
-  }
-
-  if (await storage.isClaimed(row.id)) {
+  if (await storage.isClaimed(await installationId(orm))) {
     return;
   }
 
   // Without files any storage is fine: an installation that posts only texts may run on an ephemeral disk.
-  if (row.storage_marked_at !== null && (await hasFiles(orm))) {
+  const misplaced = await query(
+    orm.em.fork(),
+    sql`select from installation where storage_marked_at is not null and exists (
+      select from media_files where deleted_at is null and stored_at is not null)`,
+  );
+  if (misplaced.length > 0) {
     throw new OtherStorageError();
   }
 
   if (mayClaim) {
     await adoptStorage(orm, storage);
   }
-}
-
-async function hasFiles(orm: Orm): Promise<boolean> {
-  const file = sql`select 1 from media_files where deleted_at is null and stored_at is not null limit 1`;
-  return (await query(orm.em.fork(), file)).length > 0;
 }
 
 /** Marks this storage as the database's. */

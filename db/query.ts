@@ -1,44 +1,24 @@
 import {
+  DummyDriver,
   Kysely,
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
-  type Compilable,
   type CompiledQuery,
-  type Driver,
   type RawBuilder,
 } from 'kysely';
-import type { Database } from './entities/index.ts';
 import type { Em } from './orm.ts';
 import { prepareAlways } from './pool.ts';
 
 /** Only compiles statements: `query` runs them, within the transaction of its `em`. */
-const compiling: Driver = {
-  init: () => Promise.resolve(),
-  destroy: () => Promise.resolve(),
-  acquireConnection: () => {
-    throw new Error('Run the statement with query(em, …).');
-  },
-  beginTransaction: () => Promise.resolve(),
-  commitTransaction: () => Promise.resolve(),
-  rollbackTransaction: () => Promise.resolve(),
-  releaseConnection: () => Promise.resolve(),
-};
-
-/**
- * Builds statements whose tables and columns the compiler checks. Use Kysely's `sql` template where SQL reads better
- * (locks, `with`, several tables); both compose.
- */
-export const db = new Kysely<Database>({
+const compiler = new Kysely<unknown>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),
-    createDriver: () => compiling,
+    createDriver: () => new DummyDriver(),
     createIntrospector: (kysely) => new PostgresIntrospector(kysely),
     createQueryCompiler: () => new PostgresQueryCompiler(),
   },
 });
-
-export type Statement<Row> = RawBuilder<Row> | Compilable<Row>;
 
 /**
  * Runs a prepared statement, within the transaction of `em` if there is one. Values are bound, and PostgreSQL plans the
@@ -49,8 +29,8 @@ export type Statement<Row> = RawBuilder<Row> | Compilable<Row>;
  * @returns the rows of `select` or `returning`.
  * @throws DriverException of MikroORM, without the values.
  */
-export async function query<Row>(em: Em, statement: Statement<Row>): Promise<Row[]> {
-  const compiled = statement.compile(db);
+export async function query<Row>(em: Em, statement: RawBuilder<Row>): Promise<Row[]> {
+  const compiled = statement.compile(compiler);
   prepareAlways(compiled.sql);
   return run(em, compiled);
 }
@@ -60,8 +40,8 @@ export async function query<Row>(em: Em, statement: Statement<Row>): Promise<Row
  * workspace's rows: the best index depends on the number of rows, and a generic plan assumes the average. With one, a
  * list of failed posts would read every post of a large workspace.
  */
-export const queryPlanned = <Row>(em: Em, statement: Statement<Row>): Promise<Row[]> =>
-  run(em, statement.compile(db));
+export const queryPlanned = <Row>(em: Em, statement: RawBuilder<Row>): Promise<Row[]> =>
+  run(em, statement.compile(compiler));
 
 async function run<Row>(em: Em, compiled: CompiledQuery<Row>): Promise<Row[]> {
   try {

@@ -1,10 +1,10 @@
 import { sql, type RawBuilder } from 'kysely';
-import { finalEventType, statusOfBegunPost } from '../domain/statuses.ts';
+import { finalEventType, statusOfBegunPost, type ChannelStatus } from '../domain/statuses.ts';
 import { isFailedOrUnconfirmed } from './channel-status.ts';
 import { loadPostView, type PostPresentation } from './load-post-view.ts';
 import type { Em } from './orm.ts';
 import { isWaitingPost } from './post-status.ts';
-import { db, query } from './query.ts';
+import { query } from './query.ts';
 import { recordEvent } from './record-event.ts';
 
 type Scope = { readonly workspaceId: string; readonly postId: string };
@@ -66,11 +66,8 @@ export async function refinalizePost(
 ): Promise<string[]> {
   const rows = await query(
     em,
-    db
-      .selectFrom('post_channels')
-      .select('status')
-      .where('post_id', '=', postId)
-      .where('workspace_id', '=', workspaceId),
+    sql<{ status: ChannelStatus }>`
+      select status from post_channels where post_id = ${postId} and workspace_id = ${workspaceId}`,
   );
   const channels = rows.map(({ status }) => status);
   const type = finalEventType(channels);

@@ -1,4 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
+import type { PostChannel } from './entities/post-channels.ts';
 import type { Em } from './orm.ts';
 import { query } from './query.ts';
 
@@ -17,6 +18,17 @@ export async function sumMetrics(
   postIds: readonly string[],
 ): Promise<void> {
   await query(em, sql`with ${summedMetrics(workspaceId, postIds)} select 1`);
+}
+
+/** Deletes the metrics by day of a channel that has another post on its network now. */
+export async function forgetMetricDays(
+  em: Em,
+  { id, workspaceId }: Pick<PostChannel, 'id' | 'workspaceId'>,
+): Promise<void> {
+  await query(
+    em,
+    sql`delete from metric_days where post_channel_id = ${id} and workspace_id = ${workspaceId}`,
+  );
 }
 
 /** SQL: the same as `sums`, `gone` and `summed` of a statement's `with`. The statement must not change the channels. */

@@ -72,35 +72,3 @@ export const PostMediaSchema = defineEntity({
 /** A file of a post. */
 export class PostMedia extends PostMediaSchema.class {}
 PostMediaSchema.setClass(PostMedia);
-
-export const IdempotencyKeySchema = defineEntity({
-  name: 'IdempotencyKey',
-  tableName: 'idempotency_keys',
-  primaryKeys: ['workspaceId', 'key'],
-  properties: {
-    /** The workspace; the operator key for a call with one. */
-    workspaceId: p.uuid().primary().name('workspace_id'),
-    key: p.text().primary(),
-    /** SHA-256 over the request's canonical JSON, in hex. */
-    fingerprint: p.text(),
-    /** The post that it created, which may have been deleted; null for another object. */
-    postId: p.uuid().strictNullable(),
-    /** The answer of a call that created another object. */
-    sealedAnswer: p.text().strictNullable(),
-    /** Null as long as its post exists. */
-    expiresAt: instant().strictNullable(),
-    createdAt: createdAt(),
-  },
-});
-
-/** What `GET /posts` searches by words and tags. Only triggers write it. */
-export const PostSearchSchema = defineEntity({
-  name: 'PostSearch',
-  tableName: 'post_search',
-  properties: {
-    postId: () => p.manyToOne(Post).mapToPk().name('post_id').primary(),
-    workspaceId: () => p.manyToOne(Workspace).mapToPk().name('workspace_id'),
-    /** As the function `index_post` makes them. */
-    terms: p.text().columnType('tsvector'),
-  },
-});

@@ -57,24 +57,6 @@ export const ApiKeySchema = defineEntity({
 export class ApiKey extends ApiKeySchema.class {}
 ApiKeySchema.setClass(ApiKey);
 
-/** A key that manages workspaces and reads nothing in them. */
-export const OperatorKeySchema = defineEntity({
-  name: 'OperatorKey',
-  tableName: 'operator_keys',
-  properties: {
-    id: id(),
-    name: p.text(),
-    /** As of an API key. */
-    hash: p.text(),
-    lastFour: p.text(),
-    /** Null for never. */
-    expiresAt: instant().strictNullable(),
-    createdAt: createdAt(),
-    revokedAt: instant().strictNullable(),
-    lastUsedAt: instant().strictNullable(),
-  },
-});
-
 /** One change of one object by one caller. No foreign keys: a row outlives its object, and costs few checks. */
 export const AuditEntrySchema = defineEntity({
   name: 'AuditEntry',

@@ -1,19 +1,21 @@
 -- The schema of commit ffedd9cb, without some tables and a trigger that later migrations only drop.
 -- `migration-0046-dropped-references` creates it in an empty database.
 
+-- Identity of the database, in one row. A dump includes it.
 create table installation (
   id uuid not null,
-  sealed_by text,
-  storage_marked_at timestamptz(3),
-  beats integer default 0 not null,
+  sealed_by text, -- Id of the SECRET_KEY that the secrets are sealed under; null until the first process starts.
+  storage_marked_at timestamptz(3), -- When the media storage was marked as this database's.
+  beats integer default 0 not null, -- Counter of workers, and the time of its last increment (db/restore-counter.ts).
   beat_at timestamptz(3),
-  behind_since timestamptz(3),
+  behind_since timestamptz(3), -- When a restore was detected, or the first known change that it lost; null after `restore finish`.
   constraint installation_pkey primary key (id)
 );
 
+-- Metric reads begun in a month, for networks that charge for them.
 create table metric_reads (
   platform text not null,
-  month date not null,
+  month date not null, -- First day, in UTC.
   reads integer not null,
   constraint metric_reads_pkey primary key (platform, month)
 );
@@ -48,10 +50,11 @@ create table workspaces (
 );
 create index workspaces_deleted on workspaces (deleted_at) where ((deleted_at is not null) and (purged_at is null));
 
+-- Used part of a workspace's daily allowance on a network.
 create table network_use (
   workspace_id uuid not null,
   platform text not null,
-  day date not null,
+  day date not null, -- In UTC.
   used integer not null,
   constraint network_use_pkey primary key (workspace_id, platform, day),
   constraint network_use_workspace_id_foreign foreign key (workspace_id) references workspaces(id) on delete cascade
@@ -74,10 +77,11 @@ create index audit_log_object on audit_log (object_id);
 create index audit_log_action on audit_log (workspace_id, action, at, id) where (action <> 'post.created'::text);
 create index audit_log_at on audit_log using brin (at);
 
+-- Keys that manage workspaces and read nothing in them.
 create table operator_keys (
   id uuid not null,
   name text not null,
-  hash text not null,
+  hash text not null, -- SHA-256 of the whole key, in hex.
   last_four text not null,
   created_at timestamptz(3) not null,
   revoked_at timestamptz(3),
@@ -241,12 +245,12 @@ create table events (
   id uuid not null,
   workspace_id uuid not null,
   type text not null,
-  body text not null,
-  post_id uuid,
-  run integer,
+  body text not null, -- Exact bytes that each attempt signs and sends. Text, because jsonb reorders keys.
+  post_id uuid, -- Not a reference: an event keeps the id of its post when that is deleted.
+  run integer, -- Of a post's final event, one per run.
   channel_id uuid,
   created_at timestamptz(3) not null,
-  sequence bigint,
+  sequence bigint, -- Place in the order of `GET /events`, which numbers committed events; null before.
   constraint events_one_final_per_run unique (post_id, run),
   constraint events_pkey primary key (id),
   constraint events_channel_id_foreign foreign key (channel_id) references channels(id) on delete set null,
@@ -259,13 +263,13 @@ create index events_unnumbered on events (workspace_id, created_at, id) where (s
 create index events_by_time on events (workspace_id, created_at, id);
 
 create table idempotency_keys (
-  workspace_id uuid not null,
+  workspace_id uuid not null, -- The workspace; the operator key for a call with one.
   key text not null,
-  fingerprint text not null,
-  post_id uuid,
+  fingerprint text not null, -- SHA-256 over the request's canonical JSON, in hex.
+  post_id uuid, -- The post that it created, which may have been deleted; null for another object.
   created_at timestamptz(3) not null,
-  sealed_answer text,
-  expires_at timestamptz(3),
+  sealed_answer text, -- The answer of a call that created another object.
+  expires_at timestamptz(3), -- Null as long as its post exists.
   constraint idempotency_keys_pkey primary key (workspace_id, key)
 );
 create index idempotency_keys_expiring on idempotency_keys (expires_at) where (expires_at is not null);
@@ -316,6 +320,7 @@ create index post_channels_same_text on post_channels (channel_id, text_hash, te
 create index post_channels_settled on post_channels (channel_id) where (settled_at is not null);
 create index post_channels_unconfirmed on post_channels (post_id) where (status = 'unconfirmed'::text);
 
+-- Last metrics of a post's channel on a day, in UTC.
 create table metric_days (
   post_channel_id uuid not null,
   day date not null,
@@ -342,13 +347,14 @@ create table post_media (
 );
 create index post_media_media_id_index on post_media (media_id);
 
+-- Sums of a post's metrics, written by db/sum-metrics.ts.
 create table post_metrics (
   post_id uuid not null,
-  scope text not null,
+  scope text not null, -- `all`, a platform's name, or a channel's id.
   workspace_id uuid not null,
-  published_at timestamptz(3) not null,
+  published_at timestamptz(3) not null, -- First publication among these channels.
   channels integer not null,
-  unread integer not null,
+  unread integer not null, -- Channels without metrics yet.
   with_impressions integer not null,
   impressions bigint not null,
   likes bigint not null,
@@ -398,6 +404,7 @@ create table unpublish_requests (
 );
 create index unpublish_requests_sync_at_index on unpublish_requests (sync_at);
 
+-- What `GET /posts` searches by words and tags. Only triggers write it.
 create table post_search (
   post_id uuid not null,
   workspace_id uuid not null,
@@ -447,13 +454,13 @@ create table deliveries (
   endpoint_id uuid not null,
   event_id uuid not null,
   status text default 'pending'::text not null,
-  next_attempt_at timestamptz(3),
+  next_attempt_at timestamptz(3), -- By the database's clock.
   created_at timestamptz(3) not null,
-  round integer default 1 not null,
-  synced_round integer default 1 not null,
-  attempts_before integer default 0 not null,
-  checked_at timestamptz(3),
-  error text,
+  round integer default 1 not null, -- 1, plus one for each replay. A round has six attempts.
+  synced_round integer default 1 not null, -- Of the last sync; the post's workflow starts the first. Below `round`: in the outbox.
+  attempts_before integer default 0 not null, -- Attempts in earlier rounds.
+  checked_at timestamptz(3), -- The sweep's last check of its workflow.
+  error text, -- Why it failed without an attempt.
   constraint deliveries_endpoint_id_event_id_unique unique (endpoint_id, event_id),
   constraint deliveries_pkey primary key (id),
   constraint deliveries_endpoint_id_foreign foreign key (endpoint_id) references webhook_endpoints(id) on delete cascade,

@@ -3,7 +3,7 @@ import { isUsableKey } from '../audit.ts';
 import { ConnectLink, type ConnectStatus } from '../entities/channels.ts';
 import type { Em } from '../orm.ts';
 import type { Scope } from '../../domain/api-keys.ts';
-import { db, query } from '../query.ts';
+import { query } from '../query.ts';
 
 type Link = Pick<ConnectLink, 'id' | 'workspaceId'>;
 
@@ -44,33 +44,25 @@ export async function moveLink(
   now: Date,
   changes: LinkChanges,
 ): Promise<boolean> {
-  let statement = db
-    .updateTable('connect_links')
-    .set({ ...changes, status: to })
-    .where('id', '=', link.id)
-    .where('workspace_id', '=', link.workspaceId)
-    .where('status', 'in', from)
-    .where('expires_at', '>', now)
-    .where(may('channels'));
-  if (stateHash !== undefined) {
-    statement = statement.where('state_hash', '=', stateHash);
-  }
-
-  const moved = await query(em, statement.returning('id'));
+  const set = Object.entries({ ...changes, status: to });
+  const moved = await query(
+    em,
+    sql`update connect_links set ${sql.join(set.map(([column, value]) => sql`${sql.ref(column)} = ${value}`))}
+      where id = ${link.id} and workspace_id = ${link.workspaceId} and status = any(${from}) and expires_at > ${now}
+        and ${stateHash === undefined ? sql`true` : sql`state_hash = ${stateHash}`} and ${may('channels')}
+      returning id`,
+  );
   return moved.length === 1;
 }
 
 /** Returns whether a link that connected an account may still send the posts that failed without it. */
 export async function maySendPosts(em: Em, { id, workspaceId }: Link, now: Date): Promise<boolean> {
-  const statement = db
-    .selectFrom('connect_links')
-    .select('id')
-    .where('id', '=', id)
-    .where('workspace_id', '=', workspaceId)
-    .where('status', '=', 'connected')
-    .where('expires_at', '>', now)
-    .where(may('channels', 'posts:publish'));
-  return (await query(em, statement)).length === 1;
+  const links = await query(
+    em,
+    sql`select from connect_links where id = ${id} and workspace_id = ${workspaceId} and status = 'connected'
+      and expires_at > ${now} and ${may('channels', 'posts:publish')}`,
+  );
+  return links.length === 1;
 }
 
 /** Counts a try with a link. @returns how many it has had; undefined when it has had all. */

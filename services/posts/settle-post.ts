@@ -1,10 +1,9 @@
 import { recordAudit } from '../../db/audit.ts';
-import { MetricDaySchema } from '../../db/entities/metrics.ts';
 import type { PostPart } from '../../db/entities/post-channels.ts';
 import { lockClaims } from '../../db/ledger/entries.ts';
 import type { FoundPost } from '../../db/ledger/outcomes.ts';
 import { lockParts, lockPost, type PostOnChannel } from '../../db/repositories/posts.ts';
-import { sumMetrics } from '../../db/sum-metrics.ts';
+import { forgetMetricDays, sumMetrics } from '../../db/sum-metrics.ts';
 import { refinalizePost, finalizeIfPublished } from '../../db/refinalize-post.ts';
 import { settled, type Settled } from '../../domain/channel-changes.ts';
 import { AppError, channelDetail } from '../../domain/errors.ts';
@@ -80,7 +79,7 @@ export async function settlePost(
     post.updatedAt = now;
     const end = hasEnded(post) ? refinalizePost : finalizeIfPublished;
     await em.flush();
-    await em.nativeDelete(MetricDaySchema, { postChannelId: row.id, workspaceId });
+    await forgetMetricDays(em, row);
     await sumMetrics(em, workspaceId, [postId]);
     const deliveryIds = await end(em, scope, { ...deps, now });
     await em.refresh(post);
