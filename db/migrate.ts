@@ -17,8 +17,8 @@ type SchemaState = {
   readonly missing: readonly string[];
   /** Applied migrations that this version does not have. */
   readonly unknown: readonly string[];
-  /** Some, but not all, of the migrations that the first one of this version replaces are applied. */
-  readonly isTooOld: boolean;
+  /** Commit that has to upgrade it first: it ran some of the migrations that one of this version replaces, but not all. */
+  readonly upgrader: 'ffedd9cb' | '773fd38f' | undefined;
 };
 
 async function schemaState(em: Em): Promise<SchemaState> {
@@ -31,23 +31,30 @@ async function schemaState(em: Em): Promise<SchemaState> {
     : [];
   const applied = new Set(rows.map(({ name }) => name));
   const known = migrations.map(({ name }) => name);
+  const [first = '', second = ''] = known;
+  const isBetween = [...applied].some((name) => first < name && name < second);
   return {
     missing: known.filter((name) => !applied.has(name)),
     unknown: [...applied].filter((name) => !known.includes(name) && !isReplaced(name)),
-    isTooOld: applied.size > 0 && !applied.has(known[0] ?? ''),
+    upgrader:
+      applied.size > 0 && !applied.has(first)
+        ? 'ffedd9cb'
+        : isBetween && !applied.has(second)
+          ? '773fd38f'
+          : undefined,
   };
 }
 
-function assertUpgradable({ unknown, isTooOld }: SchemaState): void {
+function assertUpgradable({ unknown, upgrader }: SchemaState): void {
   if (unknown.length > 0) {
     throw new OtherSchemaError(
       `The database has migrations that this version of Punctual does not know: ${unknown.join(', ')}. A newer version made them. Start that version or a later one. To go back to this version, restore a backup from before the upgrade.`,
     );
   }
 
-  if (isTooOld) {
+  if (upgrader !== undefined) {
     throw new OtherSchemaError(
-      'The database is of a version that this version of Punctual cannot upgrade. Start commit ffedd9cb once, which upgrades it, and then this version.',
+      `The database is of a version that this version of Punctual cannot upgrade. Start commit ${upgrader} once, which upgrades it, and then this version.`,
     );
   }
 }

@@ -1,147 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Operator keys may expire. */
-export class Migration0047OperatorKeyExpiry extends Migration {
+/** Upgrades the schema of commit ffedd9cb, in place of the migrations from 0047 on. */
+export class Upgrade extends Migration {
   override up(): void {
-    this.addSql(`alter table "operator_keys" add column "expires_at" timestamptz(3) null`);
-  }
-}
-
-/**
- * Makes the words of posts and of searches by one function, whose result does not depend on the database's locale, and
- * stores tags in NFC. It builds `post_search` anew, which takes a minute for a million posts.
- */
-export class Migration0048SearchWords extends Migration {
-  override up(): void {
-    // At once, in the order in which statements lock them.
-    this.addSql(`lock table "posts", "post_channels", "post_search" in access exclusive mode`);
-    this
-      .addSql(`update "posts" set "tags" = array(select normalize(tag, nfc) from unnest("tags") tag)
-      where "tags"::text is not nfc normalized`);
     this.addSql(searchWords());
-    this.addSql(`drop table "post_search"`);
-    this.addSql(`create table "post_search" ("post_id" uuid not null, "workspace_id" uuid not null,
-      "terms" tsvector not null, primary key ("post_id"))`);
-    this.addSql(
-      `insert into "post_search" ("post_id", "workspace_id", "terms") ${termsOf('true')}`,
-    );
-    this.addSql(`alter table "post_search"
-      add constraint "post_search_post_id_foreign" foreign key ("post_id") references "posts" ("id") on delete cascade,
-      add constraint "post_search_workspace_id_foreign" foreign key ("workspace_id") references "workspaces" ("id")`);
-    // A search reads all pending entries one by one.
-    this.addSql(`create index "post_search_terms" on "post_search" using gin ("terms")
-      with (gin_pending_list_limit = 1024)`);
-    this.addSql(indexPost);
-  }
-}
-
-/** Workspaces may have a brand for their pages of links. */
-export class Migration0051Brands extends Migration {
-  override up(): void {
-    this.addSql(`alter table "workspaces" add column "brand" jsonb not null default '{}'`);
-  }
-}
-
-/** Warnings as lists, beside their sentences; null for posts that the previous version wrote. */
-export class Migration0053Warnings extends Migration {
-  override up(): void {
-    this.addSql(`alter table "posts" add column "warnings" jsonb null`);
-    this.addSql(`alter table "post_channels" add column "warnings" jsonb null`);
-  }
-}
-
-/** The API counts calls in its memory. */
-export class Migration0054CallsInMemory extends Migration {
-  override up(): void {
-    this.addSql(`drop table if exists "rate_limits"`);
-  }
-}
-
-/** Workers count the requests to endpoints in their memory, and store an attempt with its result. */
-export class Migration0055Attempts extends Migration {
-  override up(): void {
-    this.addSql(`drop table if exists "endpoint_places"`);
-    this.addSql(`delete from "delivery_attempts" where "under_way"`);
-    this.addSql(`alter table "delivery_attempts" drop column "under_way", drop column "begun"`);
-  }
-}
-
-/** Workers count the attempts at servers in their memory. */
-export class Migration0056ServersInMemory extends Migration {
-  override up(): void {
-    this.addSql(`drop table if exists "server_places"`);
-    this.addSql(`drop table if exists "server_circuits"`);
-  }
-}
-
-/** Workers keep the limits that networks announce in their memory. */
-export class Migration0057LimitsInMemory extends Migration {
-  override up(): void {
-    this.addSql(`drop table if exists "network_parks"`);
-  }
-}
-
-/** Each new post counts posts itself, and a workspace has the bytes of its texts. */
-export class Migration0058TextUsed extends Migration {
-  override up(): void {
-    this.addSql(`alter table "workspaces" add column "text_used" bigint not null default '0'`);
-    this.addSql(`update "workspaces" w set "text_used" = coalesce(
-        (select sum("text_used") from "quota_shares" where "workspace_id" = w."id"),
-        (select sum(coalesce(octet_length(p."body"), 0)
-            + coalesce((select sum(octet_length(part)) from jsonb_array_elements_text(p."thread") part), 0)
-            + coalesce((select sum(coalesce(octet_length(pc."body"), 0) + coalesce(octet_length(pc."options"::text), 0)
-                + coalesce(octet_length(pc."defaults"::text), 0) + coalesce(octet_length(pc."media"::text), 0))
-              from "post_channels" pc where pc."post_id" = p."id"), 0)
-            + coalesce((select sum(octet_length(pm."alt_text")) from "post_media" pm where pm."post_id" = p."id"), 0))
-          from "posts" p where p."workspace_id" = w."id"), 0)`);
-    this.addSql(`drop table "quota_shares"`);
-  }
-}
-
-/** A file's row comes before its bytes. */
-export class Migration0059StoredAt extends Migration {
-  override up(): void {
-    this.addSql(
-      `alter table "media_files" add column "stored_at" timestamptz(3) null default now()`,
-    );
-    this.addSql(`alter table "media_files" alter column "stored_at" drop default`);
-    this.addSql(`update "media_files" m set "stored_at" = null where "deleted_at" is not null
-      and not exists (select from "unsettled_files" u where u."id" = m."id")`);
-    // Files without a row become deleted ones of any workspace; the sweep removes their bytes and then these rows.
-    this
-      .addSql(`insert into "media_files" ("id", "workspace_id", "name", "type", "size_bytes", "storage_key", "link_token",
-        "created_at", "stored_at", "deleted_at")
-      select u."id", (select "id" from "workspaces" limit 1), '', '', 0, u."id", u."id", now(), now(), now()
-      from "unsettled_files" u where not exists (select from "media_files" m where m."id" = u."id")`);
-    this.addSql(`create index "media_files_unsettled" on "media_files" ("id")
-      where ("stored_at" is null and "deleted_at" is null) or ("stored_at" is not null and "deleted_at" is not null)`);
-    this.addSql(`drop table "unsettled_files"`);
-  }
-}
-
-/** The sweep only logs what it finds. */
-export class Migration0060Finds extends Migration {
-  override up(): void {
-    this.addSql(`drop table if exists "sweep_finds"`);
-  }
-}
-
-/** A post's row says that it is being removed from its networks. */
-export class Migration0061Removals extends Migration {
-  override up(): void {
-    this.addSql(`alter table "posts" add column "is_being_removed" boolean not null default false`);
-    this.addSql(`update "posts" set "is_being_removed" = true, "synced_revision" = "revision" - 1
-      where "id" in (select "post_id" from "unpublish_requests")`);
-    this.addSql(`create index "posts_being_removed" on "posts" ("id") where "is_being_removed"`);
-    this.addSql(`drop table "unpublish_requests"`);
-  }
-}
-
-/** The service writes the sums of a post's metrics (`db/sum-metrics.ts`). */
-export class Migration0062Sums extends Migration {
-  override up(): void {
-    this.addSql(`drop trigger if exists "post_channels_metrics" on "post_channels"`);
-    this.addSql(`drop function if exists "sum_post_metrics"`);
+    this.addSql(upgrade);
   }
 }
 
@@ -208,7 +71,7 @@ const termsOf = (which: string): string => `
   from posts p where ${which}`;
 
 /** Its argument is the column with the post's id. A deleted post takes its row along. */
-const indexPost = `create or replace function "index_post"() returns trigger language plpgsql as $$
+const indexPost = `create or replace function index_post() returns trigger language plpgsql as $$
   declare
     post uuid;
   begin
@@ -223,3 +86,71 @@ const indexPost = `create or replace function "index_post"() returns trigger lan
       on conflict (post_id) do update set terms = excluded.terms;
     return null;
   end $$`;
+
+const upgrade = `
+  alter table operator_keys add column expires_at timestamptz(3) null;
+  alter table workspaces add column brand jsonb not null default '{}';
+
+  -- In the order in which statements lock them.
+  lock table posts, post_channels, post_search in access exclusive mode;
+  alter table posts add column warnings jsonb null; -- Null for posts that an earlier version wrote.
+  alter table post_channels add column warnings jsonb null;
+
+  -- Tags are in NFC, and the words no longer depend on the locale. This takes a minute for a million posts.
+  update posts set tags = array(select normalize(tag, nfc) from unnest(tags) tag)
+    where tags::text is not nfc normalized;
+  drop table post_search;
+  create table post_search (
+    post_id uuid not null,
+    workspace_id uuid not null,
+    terms tsvector not null,
+    constraint post_search_pkey primary key (post_id));
+  insert into post_search (post_id, workspace_id, terms) ${termsOf('true')};
+  alter table post_search
+    add constraint post_search_post_id_foreign foreign key (post_id) references posts (id) on delete cascade,
+    add constraint post_search_workspace_id_foreign foreign key (workspace_id) references workspaces (id);
+  -- A search reads all pending entries one by one.
+  create index post_search_terms on post_search using gin (terms) with (gin_pending_list_limit = 1024);
+  ${indexPost};
+
+  -- Processes count calls, requests and attempts in their memory, keep limits there, and log what a sweep finds.
+  drop table if exists rate_limits, endpoint_places, server_places, server_circuits, network_parks, sweep_finds;
+  delete from delivery_attempts where under_way;
+  alter table delivery_attempts drop column under_way, drop column begun;
+
+  -- Each new post counts posts itself, and a workspace has the bytes of its texts.
+  alter table workspaces add column text_used bigint not null default '0';
+  update workspaces w set text_used = coalesce(
+    (select sum(text_used) from quota_shares where workspace_id = w.id),
+    (select sum(coalesce(octet_length(p.body), 0)
+        + coalesce((select sum(octet_length(part)) from jsonb_array_elements_text(p.thread) part), 0)
+        + coalesce((select sum(coalesce(octet_length(pc.body), 0) + coalesce(octet_length(pc.options::text), 0)
+            + coalesce(octet_length(pc.defaults::text), 0) + coalesce(octet_length(pc.media::text), 0))
+          from post_channels pc where pc.post_id = p.id), 0)
+        + coalesce((select sum(octet_length(pm.alt_text)) from post_media pm where pm.post_id = p.id), 0))
+      from posts p where p.workspace_id = w.id), 0);
+  drop table quota_shares;
+
+  -- A file's row comes before its bytes.
+  alter table media_files add column stored_at timestamptz(3) null default now();
+  alter table media_files alter column stored_at drop default;
+  update media_files m set stored_at = null where deleted_at is not null
+    and not exists (select from unsettled_files u where u.id = m.id);
+  -- Files without a row become deleted ones of any workspace; the sweep removes their bytes and then these rows.
+  insert into media_files (id, workspace_id, name, type, size_bytes, storage_key, link_token, created_at, stored_at, deleted_at)
+    select u.id, (select id from workspaces limit 1), '', '', 0, u.id, u.id, now(), now(), now()
+    from unsettled_files u where not exists (select from media_files m where m.id = u.id);
+  create index media_files_unsettled on media_files (id)
+    where (stored_at is null and deleted_at is null) or (stored_at is not null and deleted_at is not null);
+  drop table unsettled_files;
+
+  -- A post's row says that it is being removed from its networks.
+  alter table posts add column is_being_removed boolean not null default false;
+  update posts set is_being_removed = true, synced_revision = revision - 1
+    where id in (select post_id from unpublish_requests);
+  create index posts_being_removed on posts (id) where is_being_removed;
+  drop table unpublish_requests;
+
+  -- The service writes the sums of a post's metrics (db/sum-metrics.ts).
+  drop trigger if exists post_channels_metrics on post_channels;
+  drop function if exists sum_post_metrics`;
