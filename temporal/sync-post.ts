@@ -11,14 +11,14 @@ import {
   postsQueue,
   postWorkflowId,
   reschedule,
-  type PublishPostInput,
+  unpublish,
+  unpublishWorkflowId,
 } from '../workflows/messages.ts';
 import { inMarkdown, moment, networkLabel } from '../workflows/details.ts';
-import { ofPost, type SearchedPost } from '../workflows/search-attributes.ts';
+import { ofPost, ofWorkspace, type SearchedPost } from '../workflows/search-attributes.ts';
 import { underDeadline } from './connect.ts';
 import { startSearchable } from './ensure-search-attributes.ts';
 import { startOnce } from './older-database.ts';
-import { startRemoval } from './start-removal.ts';
 
 /**
  * Starts or signals the workflows of a post according to the committed row, and marks the row synced. Safe to repeat and
@@ -35,10 +35,10 @@ export async function syncPost(
 ): Promise<void> {
   const { wakeAt, searched } = await readStored(em, post);
   await underDeadline(client, async () => {
-    await notify({ client, em, log }, { ...post, dueAt: wakeAt }, searched);
+    const place = { client, em, log };
+    await notify(place, { ...post, dueAt: wakeAt }, searched);
     if (post.isBeingRemoved) {
-      const networks = searched.accounts.map(({ network }) => network);
-      await startRemoval(client, post, networks, log);
+      await startRemoval(place, post, searched);
     }
   });
   await markSynced(em, post, wakeAt === post.dueAt ? null : wakeAt);
@@ -93,65 +93,50 @@ async function markSynced(em: Em, post: PostToSync, wakesAt: string | null): Pro
   );
 }
 
-/** Whether the sync starts a workflow if none runs. A retry is synced like a new time, which is now. */
-const mayStart = (post: PostToSync): post is PostToSync & { readonly dueAt: string } =>
-  (post.status === 'scheduled' || post.status === 'publishing') && post.dueAt !== null;
-
 type Place = { readonly client: Client; readonly em: Em; readonly log: Logger | undefined };
+
+const longAgo = new Date(0).toISOString();
 
 async function notify(
   { client, em, log }: Place,
   post: PostToSync,
   searched: SearchedPost,
 ): Promise<void> {
-  const { workspaceId, postId, revision, requestId } = post;
-  const attributes = ofPost(workspaceId, searched, post.dueAt);
-  const staticSummary = postSummary(searched, post.dueAt);
-  const input = { workspaceId, postId, revision };
-  const startToSend = (start: (extra: object) => Promise<unknown>): Promise<void> =>
-    startOnce({ client, em }, post, (policy) =>
-      startSearchable(client, attributes, (extra) => start({ ...extra, ...policy }), log),
-    );
-  if (mayStart(post)) {
-    const { dueAt: at } = post;
-    const options = { ...startOptions({ ...input, dueAt: at, requestId }), staticSummary };
-    // Works for a missing workflow and for one with another time, in one call.
-    const signal = (extra: object): Promise<unknown> =>
-      client.workflow.signalWithStart('publishPost', {
-        ...options,
-        ...extra,
-        signal: reschedule,
-        signalArgs: [{ revision, dueAt: at }],
-      });
-    await startToSend((extra) =>
-      revision === 1
-        ? client.workflow.start('publishPost', { ...options, ...extra })
-        : signal(extra),
-    );
-  } else if (post.status === 'draft' && post.isStillSending) {
-    // Now: in the post's workflow, which may sleep until another time, or in a new one.
-    const options = { ...startOptions({ ...input, dueAt: longAgo, requestId }), staticSummary };
-    await startToSend((extra) =>
-      client.workflow.signalWithStart('publishPost', {
-        ...options,
-        ...extra,
-        signal: cancel,
-        signalArgs: [{ revision }],
-      }),
-    );
-  } else if (post.status === 'draft') {
+  const { workspaceId, postId, status, revision, requestId, dueAt: at, isSettled } = post;
+  // A retry is synced like a new time, which is now.
+  const isOpen = (status === 'scheduled' || status === 'publishing') && at !== null;
+  const isDraft = status === 'draft';
+  if (isDraft && !post.isStillSending) {
     await notifyOfCancel(client, post);
-  } else if (post.isSettled) {
-    // The workflow finds the post ended and takes over its result, for the Temporal UI.
-    const start = (searchable: object): Promise<unknown> =>
-      client.workflow.signalWithStart('publishPost', {
-        ...startOptions({ ...input, dueAt: longAgo }),
-        staticSummary,
-        ...searchable,
-        signal: reschedule,
-        signalArgs: [{ revision, dueAt: longAgo }],
-      });
-    await startSearchable(client, attributes, start, log);
+  } else if (isOpen || isDraft || isSettled) {
+    // A draft ends now: in the post's workflow, which may sleep until another time, or in a new one. That of a settled
+    // post finds its end and takes over the result, for the Temporal UI.
+    const dueAt = isOpen ? at : longAgo;
+    const options = {
+      taskQueue: postsQueue,
+      workflowId: postWorkflowId(postId),
+      // Running: keep it. Closed: a retry, or a draft that was scheduled again, starts a new run of the same id.
+      workflowIdConflictPolicy: 'USE_EXISTING' as const,
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
+      staticSummary: postSummary(searched, at),
+      ...(requestId === undefined ? {} : { memo: { requestId } }),
+      // Activities and deliveries inherit it, so a workspace with many posts does not delay one with few.
+      priority: { fairnessKey: workspaceId },
+      args: [{ workspaceId, postId, revision, dueAt }],
+      // Works for a missing workflow and for one with another time, in one call.
+      signal: (isDraft ? cancel : reschedule).name,
+      signalArgs: isDraft ? [{ revision }] : [{ revision, dueAt }],
+    };
+    const start = (more: object): Promise<unknown> => {
+      const send = (searchable: object): Promise<unknown> => {
+        const all = { ...options, ...searchable, ...more };
+        return isOpen && revision === 1
+          ? client.workflow.start('publishPost', all)
+          : client.workflow.signalWithStart('publishPost', all);
+      };
+      return startSearchable(client, ofPost(workspaceId, searched, at), send, log);
+    };
+    await (isOpen || isDraft ? startOnce({ client, em }, post, start) : start({}));
   }
 }
 
@@ -164,6 +149,33 @@ async function notifyOfCancel(client: Client, { postId, revision }: PostToSync):
       throw error;
     }
   }
+}
+
+/**
+ * Starts the workflow that removes a post from its networks, or signals it that there is another request. The signal
+ * keeps a workflow open that is about to end, so no request is lost.
+ */
+function startRemoval(
+  { client, log }: Place,
+  { workspaceId, postId, requestId }: PostToSync,
+  { accounts }: SearchedPost,
+): Promise<unknown> {
+  const networks = accounts.map(({ network }) => network);
+  const start = (searchable: object): Promise<unknown> =>
+    client.workflow.signalWithStart('unpublishPost', {
+      ...searchable,
+      taskQueue: postsQueue,
+      workflowId: unpublishWorkflowId(postId),
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      staticSummary: 'Removes a post from its networks',
+      ...(requestId === undefined ? {} : { memo: { requestId } }),
+      priority: { fairnessKey: workspaceId },
+      args: [{ workspaceId, postId }],
+      signal: unpublish,
+      signalArgs: [],
+    });
+  return startSearchable(client, ofWorkspace(workspaceId, networks), start, log);
 }
 
 /** In bytes. Temporal allows 400 with the encoding's name. Each byte is stored while the post sleeps. */
@@ -194,21 +206,3 @@ export function postSummary({ accounts, externalId }: SearchedPost, due: string 
         .toString()
         .replace(/\u{FFFD}$/v, '')}…`;
 }
-
-const longAgo = new Date(0).toISOString();
-
-const startOptions = ({
-  requestId,
-  ...input
-}: PublishPostInput & Pick<PostToSync, 'requestId'>) => ({
-  taskQueue: postsQueue,
-  workflowId: postWorkflowId(input.postId),
-  // Running: keep it. Closed: a retry, or a draft that was scheduled again, starts a new run of the same id.
-  workflowIdConflictPolicy: 'USE_EXISTING' as const,
-  workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
-  // Names the call in the API's log and in the audit log.
-  ...(requestId === undefined ? {} : { memo: { requestId } }),
-  // Activities and deliveries inherit it, so a workspace with many posts does not delay one with few.
-  priority: { fairnessKey: input.workspaceId },
-  args: [input] as [PublishPostInput],
-});
