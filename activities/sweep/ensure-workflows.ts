@@ -27,12 +27,14 @@ const maxUnanswered = 5;
 
 export type Ensured = {
   /** Rows whose state Temporal returned. */
-  readonly looked: number;
-  readonly unanswered: number;
-  /** Rows without a running workflow. */
-  readonly gone: number;
+  looked: number;
+  unanswered: number;
+  /** Posts without a running workflow. */
+  workflowGone: number;
   /** Overdue posts whose workflow slept until another time. */
-  readonly asleep: number;
+  overdue: number;
+  /** Deliveries without a running workflow. */
+  deliveriesGone: number;
 };
 
 type Row = {
@@ -94,12 +96,10 @@ const draftsBeingSent: Kind = {
 
 /** Posts that are being removed from their networks. */
 const removals: Kind = {
-  ...ofPosts,
+  ...draftsBeingSent,
   ask: 'ofRemoval',
   isOpen: sql`one.is_being_removed`,
-  isTurn: (at) => sql`greatest(one.updated_at, one.checked_at) < ${at(-intervalMs)}`,
   isLate: () => sql`false`,
-  dueAt: sql`one.updated_at`,
 };
 
 const attemptAt = sql`coalesce(one.next_attempt_at, one.created_at)`;
@@ -124,26 +124,22 @@ const deliveries: Kind = {
  *
  * @param shareMs Time for each kind of row.
  */
-export async function ensureWorkflows(
-  deps: ActivityDeps,
-  shareMs: number,
-): Promise<Record<Kind['name'], Ensured>> {
-  let post = await ensure(deps, openPosts, shareMs);
-  post = added(post, await ensure(deps, draftsBeingSent, shareMs));
-  post = added(post, await ensure(deps, removals, shareMs));
-  return { post, delivery: await ensure(deps, deliveries, shareMs) };
+export async function ensureWorkflows(deps: ActivityDeps, shareMs: number): Promise<Ensured> {
+  const sums = { looked: 0, unanswered: 0, workflowGone: 0, overdue: 0, deliveriesGone: 0 };
+  for (const kind of [openPosts, draftsBeingSent, removals, deliveries]) {
+    await ensure(deps, kind, performance.now() + shareMs, sums);
+  }
+
+  return sums;
 }
 
-const added = (a: Ensured, b: Ensured): Ensured => ({
-  looked: a.looked + b.looked,
-  unanswered: a.unanswered + b.unanswered,
-  gone: a.gone + b.gone,
-  asleep: a.asleep + b.asleep,
-});
-
-async function ensure(deps: ActivityDeps, kind: Kind, shareMs: number): Promise<Ensured> {
-  const untilMs = performance.now() + shareMs;
-  const sums = { looked: 0, unanswered: 0, gone: 0, asleep: 0 };
+async function ensure(
+  deps: ActivityDeps,
+  kind: Kind,
+  untilMs: number,
+  sums: Ensured,
+): Promise<void> {
+  const lost = kind.name === 'post' ? 'workflowGone' : 'deliveriesGone';
   for (let rows = await claim(deps, kind); rows.length > 0; rows = await claim(deps, kind)) {
     const states = await statesOf(deps, kind, rows, untilMs);
     const thoseIn = (wanted: WorkflowState): Row[] =>
@@ -155,15 +151,13 @@ async function ensure(deps: ActivityDeps, kind: Kind, shareMs: number): Promise<
     const left = rows.filter((row) => !states.has(row) || states.get(row) === 'unknown');
     sums.unanswered += thoseIn('unknown').length;
     sums.looked += rows.length - left.length;
-    sums.gone += await returnToOutbox(deps, kind, thoseIn('gone'), 'gone');
-    sums.asleep += await returnToOutbox(deps, kind, late, 'asleep');
+    sums[lost] += await returnToOutbox(deps, kind, thoseIn('gone'), 'gone');
+    sums.overdue += await returnToOutbox(deps, kind, late, 'asleep');
     if (left.length > 0) {
       await release(deps, kind, left);
       break;
     }
   }
-
-  return sums;
 }
 
 /** Claims rows for this sweep, across workspaces. The longest unchecked come first. Others skip them for a while. */
