@@ -12,19 +12,38 @@ import {
 } from '../channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 
-export type RefreshContext = {
+/** What calls of networks need, beside the account. */
+type Asking = {
   readonly deps: ActivityDeps;
+  /** Aborts when the worker stops. */
+  readonly stopped: AbortSignal;
+  /** Timeout of one adapter call, in milliseconds. */
+  readonly askTimeoutMs: number;
+  /** In milliseconds since 1970, for a call on request, which needs a slot at its server; otherwise null. */
+  readonly requestedAtMs: number | null;
+};
+
+export type RefreshContext = Asking & {
   readonly reader: MetricsReader;
   /** Shortest interval between reads of a post, in milliseconds. */
   readonly everyMs: number;
   /** Whether the time is up and no read may begin. */
   readonly isOver: () => boolean;
-  /** Aborts when the worker stops. */
-  readonly stopped: AbortSignal;
-  /** Timeout of one adapter call, in milliseconds. */
-  readonly askTimeoutMs: number;
-  /** In milliseconds since 1970, for a refresh of one post on request; otherwise null. */
-  readonly requestedAtMs: number | null;
+  readonly counts: RefreshCounts;
+};
+
+/** Result of a refresh. Counts posts per channel. */
+export type RefreshCounts = {
+  /** Metrics were read and stored. */
+  read: number;
+  /** The network says that the post no longer exists. */
+  gone: number;
+  /** Not readable now: a rate limit, a channel without access, or a network that is read less often. */
+  postponed: number;
+  /** The network returned no metrics. They are read again later. */
+  failed: number;
+  /** Due, but the time was up. */
+  left: number;
 };
 
 export type ReadAccount = ChannelAccount & {
@@ -48,32 +67,23 @@ export async function loadAccount(
   return account ?? null;
 }
 
-type Asking = {
-  readonly deps: ActivityDeps;
-  readonly account: ChannelAccount;
-  /** Aborts when the worker stops. */
-  readonly stopped: AbortSignal;
-  readonly timeoutMs: number;
-  /** In milliseconds since 1970, for a call on request, which needs a slot at its server; otherwise null. */
-  readonly requestedAtMs: number | null;
-};
-
 /** The part of a server's slots that calls on request may take, so that posts find a free one. */
 const partOfSlots = 1 / 2;
 
 /**
- * Calls a network with the account of a channel, and returns after `timeoutMs` even if the adapter does not.
+ * Calls a network with the account of a channel, and returns after `askTimeoutMs` even if the adapter does not.
  *
  * @throws NetworkError, `paced` without a slot. @throws NewTokenError if the channel has a newer access token than the
  *   refused one.
  */
 export async function askNetwork<T>(
   asking: Asking,
+  account: ChannelAccount,
   ask: (connection: Connection) => T | Promise<T>,
 ): Promise<T> {
-  const { deps, account, requestedAtMs } = asking;
+  const { deps, requestedAtMs } = asking;
   if (requestedAtMs === null) {
-    return connectAndAsk(asking, ask);
+    return connectAndAsk(asking, account, ask);
   }
 
   const nowMs = deps.now().getTime();
@@ -85,7 +95,7 @@ export async function askNetwork<T>(
       throw new NetworkError('paced', message, { accepted: 'no', retryAtMs });
     }
 
-    const answer = await connectAndAsk(asking, ask);
+    const answer = await connectAndAsk(asking, account, ask);
     slot.saw('answered', deps.now().getTime());
     return answer;
   } finally {
@@ -94,10 +104,11 @@ export async function askNetwork<T>(
 }
 
 async function connectAndAsk<T>(
-  { deps, account, stopped, timeoutMs }: Asking,
+  { deps, stopped, askTimeoutMs }: Asking,
+  account: ChannelAccount,
   ask: (connection: Connection) => T | Promise<T>,
 ): Promise<T> {
-  const signal = AbortSignal.any([stopped, AbortSignal.timeout(timeoutMs)]);
+  const signal = AbortSignal.any([stopped, AbortSignal.timeout(askTimeoutMs)]);
   const current = await openedGrant(deps, account);
   const connection = openConnection(deps, account, {
     grant: current?.grant ?? null,
@@ -107,7 +118,12 @@ async function connectAndAsk<T>(
     mayCreate: () => false,
   });
   const { promise: overdue, reject } = Promise.withResolvers<never>();
-  const giveUp = (): void => reject(noAnswer());
+  const giveUp = (): void =>
+    reject(
+      new NetworkError('network_unavailable', 'The network did not answer in time.', {
+        accepted: 'no',
+      }),
+    );
   signal.addEventListener('abort', giveUp, { once: true });
   try {
     return await Promise.race([ask(connection), overdue]);
@@ -117,11 +133,6 @@ async function connectAndAsk<T>(
     signal.removeEventListener('abort', giveUp);
   }
 }
-
-const noAnswer = (): NetworkError =>
-  new NetworkError('network_unavailable', 'The network did not answer in time.', {
-    accepted: 'no',
-  });
 
 /** Interval between reads of a channel's followers, in milliseconds. */
 const followersEveryMs = 24 * 3_600_000;
@@ -134,9 +145,10 @@ const mostFollowers = 2 ** 31 - 1;
  * older than the stored one is dropped.
  */
 export async function readFollowers(
-  { deps, reader, stopped, askTimeoutMs: timeoutMs, requestedAtMs }: RefreshContext,
+  refreshing: RefreshContext,
   account: ReadAccount,
 ): Promise<void> {
+  const { deps, reader } = refreshing;
   const { workspaceId, channelId, followersUpdatedAt } = account;
   const askedAt = deps.now();
   const { followers } = reader;
@@ -148,8 +160,11 @@ export async function readFollowers(
   }
 
   try {
-    const asking = { deps, account, stopped, timeoutMs, requestedAtMs };
-    const answer = await askNetwork(asking, (connection) => reader.followers?.(connection) ?? null);
+    const answer = await askNetwork(
+      refreshing,
+      account,
+      (connection) => reader.followers?.(connection) ?? null,
+    );
     const count =
       Number.isSafeInteger(answer) && Number(answer) >= 0
         ? Math.min(Number(answer), mostFollowers)

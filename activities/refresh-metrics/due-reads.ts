@@ -14,17 +14,17 @@ export type DueRow = {
   /** The network's id of the post; for a thread, of its first part. */
   readonly remoteId: string;
   readonly publishedAt: Date;
+  /** Its `next_metrics_at` since the claim. No other refresh reads it before this time. */
+  readonly lease: Date;
 };
 
-export type Claimed = {
+type Claimed = {
   readonly rows: readonly DueRow[];
-  /** No other refresh reads these rows before this time. */
-  readonly lease: Date;
   /** Number of rows that cannot be read now and were postponed. */
   readonly postponed: number;
 };
 
-export type Claiming = {
+type Claiming = {
   readonly platform: string;
   /** Shortest interval between reads of a post, in milliseconds; null if the network has no metrics. */
   readonly everyMs: number | null;
@@ -57,7 +57,6 @@ export async function claimDue(
 ): Promise<Claimed> {
   const nowMs = now().getTime();
   const at = (ms: number): Date => new Date(nowMs + ms);
-  const lease = at(leaseMs);
   const announced = [...limits.announced.on(platform)];
   const every = sql`${everyMs ?? 0}::float8 * interval '1 millisecond'`;
   const only =
@@ -95,50 +94,42 @@ export async function claimDue(
       update post_channels pc set next_metrics_at = case judged.verdict
           when 'lost' then ${at(lostAccessDelayMs)}::timestamptz when 'unreadable' then ${at(unreadableDelayMs)}::timestamptz
           when 'limited' then judged.limited_until when 'early' then judged.early_until
-          when 'read' then ${lease}::timestamptz end
+          when 'read' then ${at(leaseMs)}::timestamptz end
         from judged where pc.id = judged.id
         returning pc.id, pc.post_id as "postId", pc.workspace_id as "workspaceId", pc.channel_id as "channelId",
-          judged.remote_id as "remoteId", pc.published_at as "publishedAt", judged.verdict`,
+          judged.remote_id as "remoteId", pc.published_at as "publishedAt", judged.verdict,
+          pc.next_metrics_at as lease`,
   );
   const due = rows.filter(({ verdict }) => verdict === 'read');
-  return { rows: due, lease, postponed: rows.length - due.length };
+  return { rows: due, postponed: rows.length - due.length };
 }
 
 /** A claimed row and the time of its next read; null for none. */
-export type RescheduledRow = {
-  readonly id: string;
-  readonly workspaceId: string;
-  readonly nextAt: Date | null;
-};
+export type RescheduledRow = DueRow & { readonly nextAt: Date | null };
 
 /** Sets the next read of claimed rows, unless it was changed since the claim. */
-export async function rescheduleRows(
-  em: Em,
-  rows: readonly RescheduledRow[],
-  lease: Date,
-): Promise<void> {
+export async function rescheduleRows(em: Em, rows: readonly RescheduledRow[]): Promise<void> {
   if (rows.length > 0) {
     await query(
       em,
       sql`update post_channels pc set next_metrics_at = moved.next_at::timestamptz
         from unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map((row) => row.workspaceId)}::uuid[],
-          ${rows.map(({ nextAt }) => nextAt?.toISOString() ?? null)}::text[]) as moved (id, workspace_id, next_at)
-        where pc.id = moved.id and pc.workspace_id = moved.workspace_id and pc.next_metrics_at = ${lease}`,
+          ${rows.map(({ nextAt }) => nextAt?.toISOString() ?? null)}::text[],
+          ${rows.map(({ lease }) => lease)}::timestamptz[]) as moved (id, workspace_id, next_at, lease)
+        where pc.id = moved.id and pc.workspace_id = moved.workspace_id and pc.next_metrics_at = moved.lease`,
     );
   }
 }
 
-/** Sets the same next read for all rows. @param lease End of the rows' lease. */
+/** Sets the same next read for all rows. */
 export const rescheduleTo = (
   { orm }: Pick<ActivityDeps, 'orm'>,
   rows: readonly DueRow[],
-  lease: Date,
   nextAt: Date,
 ): Promise<void> =>
   rescheduleRows(
     orm.em.fork(),
     rows.map((row) => ({ ...row, nextAt })),
-    lease,
   );
 
 type Scope = {

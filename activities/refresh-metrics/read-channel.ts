@@ -18,10 +18,9 @@ import {
   postponeAll,
   rescheduleTo,
   reserveReads,
-  type Claimed,
   type DueRow,
 } from './due-reads.ts';
-import { addCounts, noCounts, recordWithRetries, type RefreshCounts } from './record-readings.ts';
+import { recordWithRetries } from './record-readings.ts';
 
 /**
  * Reads the metrics of posts of one channel, in batches. Network errors are recorded for this channel only; its posts
@@ -33,101 +32,83 @@ import { addCounts, noCounts, recordWithRetries, type RefreshCounts } from './re
 export async function readChannel(
   refreshing: RefreshContext,
   rows: readonly DueRow[],
-  lease: Claimed['lease'],
-): Promise<RefreshCounts> {
-  const { deps, reader, isOver } = refreshing;
+): Promise<void> {
+  const { deps, reader, isOver, counts } = refreshing;
   const [{ workspaceId, channelId } = { workspaceId: '', channelId: '' }] = rows;
   const account = await loadAccount(deps, workspaceId, channelId);
   if (account === null) {
-    await rescheduleTo(deps, rows, lease, new Date(deps.now().getTime() + lostAccessDelayMs));
-    return { ...noCounts, postponed: rows.length };
+    await rescheduleTo(deps, rows, new Date(deps.now().getTime() + lostAccessDelayMs));
+    counts.postponed += rows.length;
+    return;
   }
 
-  let counts = noCounts;
   for (let from = 0; from < rows.length; from += reader.batchSize) {
     const rest = rows.slice(from);
     if (isOver()) {
-      await rescheduleTo(deps, rest, lease, deps.now());
-      return addCounts(counts, { left: rest.length });
+      await rescheduleTo(deps, rest, deps.now());
+      counts.left += rest.length;
+      return;
     }
 
-    const batch = rest.slice(0, reader.batchSize);
     const reservedAt = deps.now();
-    const granted = await grantedReads(refreshing, account, batch.length);
-    const read = await readBatch(refreshing, account, {
-      batch: batch.slice(0, granted),
-      rest,
-      lease,
-      reservedAt,
-    });
-    counts = addCounts(counts, read.counts);
-    if (granted < batch.length && read.goesOn) {
-      const unread = rest.slice(granted);
-      await rescheduleTo(deps, unread, lease, nextMonthAt(deps.now()));
-      return addCounts(counts, { postponed: unread.length });
+    const wanted = Math.min(rest.length, reader.batchSize);
+    const granted =
+      reader.readsPerMonth === null
+        ? wanted
+        : await reserveReads(deps, account, reader.readsPerMonth, wanted);
+    if (granted > 0 && !(await readBatch(refreshing, account, { granted, rest, reservedAt }))) {
+      return;
     }
 
-    if (!read.goesOn) {
-      return counts;
+    if (granted < wanted) {
+      const unread = rest.slice(granted);
+      await rescheduleTo(deps, unread, nextMonthAt(deps.now()));
+      counts.postponed += unread.length;
+      return;
     }
   }
 
   await readFollowers(refreshing, account);
-  return counts;
 }
 
-const grantedReads = async (
-  { deps, reader: { readsPerMonth } }: RefreshContext,
-  account: ReadAccount,
-  wanted: number,
-): Promise<number> =>
-  readsPerMonth === null ? wanted : reserveReads(deps, account, readsPerMonth, wanted);
-
 type Batched = {
-  readonly batch: readonly DueRow[];
-  /** The batch and all later posts. */
+  /** How many posts are read. */
+  readonly granted: number;
+  /** These posts and all later ones. */
   readonly rest: readonly DueRow[];
-  readonly lease: Date;
   /** Time before the reads were taken from the budget. */
   readonly reservedAt: Date;
 };
 
-/** @returns the counts, and whether the channel's next batch may be read. */
+/** @returns whether the channel's next batch may be read. */
 async function readBatch(
   refreshing: RefreshContext,
   account: ReadAccount,
-  { batch, rest, lease, reservedAt }: Batched,
-): Promise<{ readonly counts: Partial<RefreshCounts>; readonly goesOn: boolean }> {
-  if (batch.length === 0) {
-    return { counts: {}, goesOn: true };
-  }
-
-  const { deps, reader, everyMs, stopped, askTimeoutMs: timeoutMs, requestedAtMs } = refreshing;
-  const { workspaceId } = account;
+  { granted, rest, reservedAt }: Batched,
+): Promise<boolean> {
+  const { deps, reader } = refreshing;
+  const batch = rest.slice(0, granted);
   const readAt = deps.now();
   let isMade = false;
   try {
     const remoteIds = batch.map(({ remoteId }) => remoteId);
-    const readings = await askNetwork(
-      { deps, account, stopped, timeoutMs, requestedAtMs },
-      async (at) => {
-        isMade = true;
-        try {
-          return await reader.read(at, remoteIds);
-        } catch (error) {
-          isMade = !isRefusal(error);
-          throw error;
-        }
-      },
-    );
-    const toRecord = { workspaceId, rows: batch, lease, readAt, everyMs, readings };
-    return { counts: await recordWithRetries(refreshing, toRecord), goesOn: true };
+    const readings = await askNetwork(refreshing, account, async (at) => {
+      isMade = true;
+      try {
+        return await reader.read(at, remoteIds);
+      } catch (error) {
+        isMade = !isRefusal(error);
+        throw error;
+      }
+    });
+    await recordWithRetries(refreshing, account.workspaceId, { rows: batch, readAt, readings });
+    return true;
   } catch (error) {
     if (!isMade && reader.readsPerMonth !== null) {
       await giveBackReads(deps, account.platform, reservedAt, batch.length);
     }
 
-    return handleReadFailure(refreshing, account, { error, batch, rest, lease });
+    return handleReadFailure(refreshing, account, { error, batch, rest });
   }
 }
 
@@ -144,47 +125,47 @@ type Failed = {
   readonly batch: readonly DueRow[];
   /** Posts of the failed call and all later ones. */
   readonly rest: readonly DueRow[];
-  readonly lease: Date;
 };
-
-type FailureOutcome = { readonly counts: Partial<RefreshCounts>; readonly goesOn: boolean };
 
 /**
  * Postpones posts that could not be read; they keep their metrics. A rate limit met while reading delays reads only,
  * never publishing.
  *
+ * @returns whether the channel's next batch may be read.
  * @throws the error if the database is unavailable; the rows are due again when their lease ends.
  */
 async function handleReadFailure(
-  { deps, stopped }: RefreshContext,
+  { deps, stopped, counts }: RefreshContext,
   account: ReadAccount,
-  { error, batch, rest, lease }: Failed,
-): Promise<FailureOutcome> {
+  { error, batch, rest }: Failed,
+): Promise<boolean> {
   if (isDatabaseUnavailable(error)) {
     throw error;
   }
 
   const nowMs = deps.now().getTime();
   if (stopped.aborted || error instanceof NewTokenError) {
-    await rescheduleTo(deps, rest, lease, deps.now());
-    return { counts: { left: rest.length }, goesOn: false };
+    await rescheduleTo(deps, rest, deps.now());
+    counts.left += rest.length;
+    return false;
   }
 
   logFailure(deps, account, error);
   if (!(error instanceof NetworkError) || isOfPosts(error)) {
-    await rescheduleTo(deps, batch, lease, new Date(nowMs + refusedMs));
-    return { counts: { failed: batch.length }, goesOn: true };
+    await rescheduleTo(deps, batch, new Date(nowMs + refusedMs));
+    counts.failed += batch.length;
+    return true;
   }
 
   const isLost =
     error.code === 'access_lost' && (await markLostUnlessReconnected(deps, account, error));
   const until = new Date(untilOf(error, isLost, nowMs));
-  await rescheduleTo(deps, rest, lease, until);
+  await rescheduleTo(deps, rest, until);
   const limit = error.code === 'rate_limited' ? error.limit : 'channel';
   await postponeAll(deps.orm.em.fork(), account, limit, until);
   const isWait = ['rate_limited', 'paced'].includes(error.code);
-  const count = isWait || isLost ? 'postponed' : 'failed';
-  return { counts: { [count]: rest.length }, goesOn: false };
+  counts[isWait || isLost ? 'postponed' : 'failed'] += rest.length;
+  return false;
 }
 
 /** The error concerns the requested posts, so other posts of the channel can be read. */

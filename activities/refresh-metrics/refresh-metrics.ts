@@ -1,8 +1,8 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { ActivityDeps } from '../deps.ts';
-import { claimDue, type Claiming, type DueRow } from './due-reads.ts';
+import type { RefreshCounts } from './ask-network.ts';
+import { claimDue, type DueRow } from './due-reads.ts';
 import { readChannel } from './read-channel.ts';
-import { addCounts, noCounts, type RefreshCounts } from './record-readings.ts';
 
 export type RefreshRequest = {
   readonly network: string;
@@ -38,48 +38,31 @@ export async function refreshMetrics(
   const everyMs = rules?.metricsEveryMs ?? 0;
   const claiming = { platform: network, everyMs: reader ? everyMs : null, post: post ?? null };
   const requestedAtMs = post ? deps.now().getTime() : null;
-  const { askTimeoutMs: timeoutMs } = times;
-  const refreshing = { deps, everyMs, stopped, isOver, askTimeoutMs: timeoutMs, requestedAtMs };
-  return refreshAll(deps, claiming, isOver, async (rows, lease) =>
-    reader ? readChannel({ ...refreshing, reader }, rows, lease) : noCounts,
-  );
-}
-
-type ReadRows = (rows: readonly DueRow[], lease: Date) => Promise<RefreshCounts>;
-
-async function refreshAll(
-  deps: ActivityDeps,
-  claiming: Omit<Claiming, 'busyChannels'>,
-  isOver: () => boolean,
-  read: ReadRows,
-): Promise<RefreshCounts> {
-  let counts = noCounts;
+  const counts: RefreshCounts = { read: 0, gone: 0, postponed: 0, failed: 0, left: 0 };
+  const { askTimeoutMs: ask } = times;
+  const refreshing = { deps, everyMs, stopped, isOver, askTimeoutMs: ask, requestedAtMs, counts };
   const failures: unknown[] = [];
-  const running = new Map<string, Promise<void>>();
-  const begin = (channelId: string, rows: readonly DueRow[], lease: Date): void => {
-    const reading = read(rows, lease)
-      .then(
-        (done) => {
-          counts = addCounts(counts, done);
-        },
-        (error: unknown) => {
-          failures.push(error);
-        },
-      )
-      .finally(() => running.delete(channelId));
-    running.set(channelId, reading);
+  const running = new Map<string, Promise<unknown>>();
+  const begin = (channelId: string, rows: readonly DueRow[]): void => {
+    const reading = reader ? readChannel({ ...refreshing, reader }, rows) : Promise.resolve();
+    running.set(
+      channelId,
+      reading
+        .catch((error: unknown) => failures.push(error))
+        .finally(() => running.delete(channelId)),
+    );
   };
 
   while (!isOver() && failures.length === 0) {
     const busyChannels = [...running.keys()];
-    const { rows, lease, postponed } = await claimDue(deps, { ...claiming, busyChannels });
-    counts = addCounts(counts, { postponed });
+    const { rows, postponed } = await claimDue(deps, { ...claiming, busyChannels });
+    counts.postponed += postponed;
     for (const [channelId, ofChannel] of Map.groupBy(rows, (row) => row.channelId)) {
       while (running.size >= width) {
         await Promise.race(running.values());
       }
 
-      begin(channelId, ofChannel, lease);
+      begin(channelId, ofChannel);
     }
 
     if (rows.length + postponed === 0) {

@@ -91,8 +91,8 @@ async function removeParts(
 
   const stopped = cancellationSignal();
   const requestedAtMs = Date.parse(unpublish.requested_at);
-  const asking = { deps, account: removal, stopped, timeoutMs: attemptTimeoutMs, requestedAtMs };
-  return askNetwork(asking, async (connection) => {
+  const asking = { deps, stopped, askTimeoutMs: attemptTimeoutMs, requestedAtMs };
+  return askNetwork(asking, removal, async (connection) => {
     const sent = sentPartsOf(live);
     let result: 'removed' | 'not_found' = 'not_found';
     for (const [index, part] of [...live.entries()].toReversed()) {
