@@ -111,7 +111,7 @@ async function notify(
   } else if (isOpen || isDraft || isSettled) {
     // A draft ends now: in the post's workflow, which may sleep until another time, or in a new one. That of a settled
     // post finds its end and takes over the result, for the Temporal UI.
-    const dueAt = isOpen ? at : longAgo;
+    const startsAt = isOpen ? at : longAgo;
     const options = {
       taskQueue: postsQueue,
       workflowId: postWorkflowId(postId),
@@ -122,10 +122,10 @@ async function notify(
       ...(requestId === undefined ? {} : { memo: { requestId } }),
       // Activities and deliveries inherit it, so a workspace with many posts does not delay one with few.
       priority: { fairnessKey: workspaceId },
-      args: [{ workspaceId, postId, revision, dueAt }],
+      args: [{ workspaceId, postId, revision, dueAt: startsAt }],
       // Works for a missing workflow and for one with another time, in one call.
       signal: (isDraft ? cancel : reschedule).name,
-      signalArgs: isDraft ? [{ revision }] : [{ revision, dueAt }],
+      signalArgs: isDraft ? [{ revision }] : [{ revision, dueAt: startsAt }],
     };
     const start = (more: object): Promise<unknown> => {
       const send = (searchable: object): Promise<unknown> => {

@@ -89,7 +89,6 @@ const indexPost = `create or replace function index_post() returns trigger langu
 
 const upgrade = `
   alter table operator_keys add column expires_at timestamptz(3) null;
-  alter table workspaces add column brand jsonb not null default '{}';
 
   -- In the order in which statements lock them.
   lock table posts, post_channels, post_search in access exclusive mode;
@@ -119,7 +118,7 @@ const upgrade = `
   alter table delivery_attempts drop column under_way, drop column begun;
 
   -- Each new post counts posts itself, and a workspace has the bytes of its texts.
-  alter table workspaces add column text_used bigint not null default '0';
+  alter table workspaces add column brand jsonb not null default '{}', add column text_used bigint not null default '0';
   update workspaces w set text_used = coalesce(
     (select sum(text_used) from quota_shares where workspace_id = w.id),
     (select sum(coalesce(octet_length(p.body), 0)
