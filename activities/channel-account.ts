@@ -7,6 +7,7 @@ import { NetworkError, type Connection } from '../networks/network.ts';
 import type { Grant } from '../networks/oauth/contract.ts';
 import { currentGrant, currentGrantOr } from '../services/channels/current-grant.ts';
 import { credentialsOf, openGrant, type CurrentGrant } from '../services/channels/grants.ts';
+import { markAccessLost } from '../services/channels/mark-access.ts';
 import type { GrantedChannel } from '../db/repositories/grants.ts';
 import type { ActivityDeps } from './deps.ts';
 
@@ -33,11 +34,7 @@ export const accountColumns = sql`c.workspace_id as "workspaceId", c.id as "chan
  */
 export async function isReconnected(
   em: Em,
-  {
-    workspaceId,
-    channelId,
-    sealedCredentials,
-  }: Pick<ChannelAccount, 'workspaceId' | 'channelId' | 'sealedCredentials'>,
+  { workspaceId, channelId, sealedCredentials }: ChannelAccount,
 ): Promise<boolean> {
   const [channel] = await query(
     em,
@@ -47,6 +44,24 @@ export async function isReconnected(
       where id = ${channelId} and workspace_id = ${workspaceId} for no key update`,
   );
   return channel?.is_reconnected ?? false;
+}
+
+/** For the account's owner. */
+export const reconnectAdvice = (message: string): string => `${message} Connect the channel again.`;
+
+/** Marks the access as lost, unless the account was connected again meanwhile. @returns whether it did. */
+export async function loseAccess(
+  em: Em,
+  deps: ActivityDeps,
+  account: ChannelAccount,
+  message: string,
+): Promise<boolean> {
+  const isLost = !(await isReconnected(em, account));
+  if (isLost) {
+    await markAccessLost(em, deps, account, reconnectAdvice(message), 'outbox');
+  }
+
+  return isLost;
 }
 
 /**

@@ -8,8 +8,7 @@ import type { PublishRequest } from './publish-channel/job.ts';
 import { publishChannel } from './publish-channel/publish-channel.ts';
 import { refreshMetrics, type RefreshRequest } from './refresh-metrics/refresh-metrics.ts';
 import { sweep } from './sweep/sweep.ts';
-import type { RemovalRequest } from './unpublish/load-removal.ts';
-import { unpublishChannel } from './unpublish/unpublish-channel.ts';
+import { unpublishChannel, type RemovalRequest } from './unpublish/unpublish-channel.ts';
 import {
   finishUnpublish,
   readUnpublish,

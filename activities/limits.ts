@@ -12,17 +12,13 @@ import type { ServerEvidence } from '../networks/network.ts';
 
 // Limits of one worker process. They live in its memory, so an operator's number of workers multiplies them.
 
-export type Limits = {
-  readonly endpoints: EndpointLimits;
-  readonly servers: ServerLimits;
-  readonly announced: AnnouncedLimits;
-};
-
-export const createLimits = (): Limits => ({
+export const createLimits = () => ({
   endpoints: createEndpointLimits(),
   servers: createServerLimits(),
   announced: createAnnouncedLimits(),
 });
+
+export type Limits = ReturnType<typeof createLimits>;
 
 type Endpoint = {
   /** The start of each request under way. */
@@ -34,13 +30,6 @@ type Endpoint = {
 /** Ends a request. */
 type Leave = (end: 'answered' | 'timeout' | 'unsent', nowMs: number) => void;
 
-type EndpointLimits = {
-  /** Takes a slot. @returns null if none is free. */
-  readonly enter: (endpointId: string, nowMs: number) => Leave | null;
-  /** How long the endpoint's slots have been held, at most, and how many endpoints hang. */
-  readonly load: (endpointId: string, nowMs: number) => { heldMs: number; hung: number };
-};
-
 /** An endpoint counts as hanging for this long after its last rest, in milliseconds. */
 const hungForMs = 30_000;
 
@@ -48,7 +37,7 @@ const hungForMs = 30_000;
  * Gives each endpoint a few slots, so that one that hangs delays no other. After a timeout its slot rests, for longer the
  * more endpoints hang, until the endpoint answers.
  */
-export function createEndpointLimits(): EndpointLimits {
+export function createEndpointLimits() {
   const endpoints = new Map<string, Endpoint>();
 
   /** Drops old rests, and the endpoints without anything else. @returns how many hang. */
@@ -65,7 +54,8 @@ export function createEndpointLimits(): EndpointLimits {
     return hung;
   };
   return {
-    enter: (id, nowMs) => {
+    /** Takes a slot. @returns null if none is free. */
+    enter: (id: string, nowMs: number): Leave | null => {
       const endpoint = endpoints.get(id) ?? { underWay: new Set(), rests: [] };
       const resting = endpoint.rests.filter((untilMs) => untilMs > nowMs).length;
       if (endpoint.underWay.size + resting >= slotsPerEndpoint) {
@@ -86,7 +76,8 @@ export function createEndpointLimits(): EndpointLimits {
         }
       };
     },
-    load: (id, nowMs) => {
+    /** How long the endpoint's slots have been held, at most, and how many endpoints hang. */
+    load: (id: string, nowMs: number) => {
       const { underWay, rests } = endpoints.get(id) ?? { underWay: [], rests: [] };
       const held = [...underWay].map(({ atMs }) => nowMs - atMs);
       const resting = rests.map((untilMs) => longestRequestMs + untilMs - nowMs);
@@ -114,11 +105,6 @@ export type ServerSlot = {
   readonly leave: () => unknown;
 };
 
-type ServerLimits = {
-  /** @param part The part of the slots that may be taken: less for requests that must not delay posts. */
-  readonly enter: (sender: Sender, nowMs: number, part?: number) => ServerSlot;
-};
-
 type Server = {
   readonly platform: string;
   readonly underWay: Set<{ readonly workspaceId: string; readonly atMs: number }>;
@@ -136,7 +122,7 @@ const hostOf = (baseUrl: string): string => /^[^\/]+\/\/[^\/]+/v.exec(baseUrl)?.
  * Gives each server of a network slots, so that one that hangs delays no other, and each workspace a share of them. A
  * server that does not answer gets no attempt during a pause, and then one at a time.
  */
-export function createServerLimits(): ServerLimits {
+export function createServerLimits() {
   const servers = new Map<string, Server>();
 
   const forgetIdle = (nowMs: number): void => {
@@ -164,7 +150,8 @@ export function createServerLimits(): ServerLimits {
     );
   };
   return {
-    enter: ({ platform, baseUrl, workspaceId }, nowMs, part = 1) => {
+    /** @param part The part of the slots that may be taken: less for requests that must not delay posts. */
+    enter: ({ platform, baseUrl, workspaceId }: Sender, nowMs: number, part = 1): ServerSlot => {
       forgetIdle(nowMs);
       const key = `${platform} ${hostOf(baseUrl)}`;
       const server = serverOf(key, platform);
@@ -235,29 +222,24 @@ function note(server: Server, evidence: ServerEvidence, nowMs: number): void {
 type Place = Pick<Sender, 'platform' | 'baseUrl'>;
 
 /** Rate limits that a network announced for this whole service, not for one account. */
-type AnnouncedLimits = {
-  /** Notes a limit. Never shortens one, because a later response may refer to another limit. */
-  readonly add: (at: Place, limit: NetworkLimit, nowMs: number) => void;
-  /**
-   * @param channelUntil End of the channel's own limit.
-   * @returns the limit with the latest end, which may have passed; null if there was none.
-   */
-  readonly longest: (at: Place, channelUntil: Date | null) => NetworkLimit | null;
-  /** The ends of a network's limits by server; `''` is the whole network. */
-  readonly on: (platform: string) => ReadonlyMap<string, number>;
-};
-
-export function createAnnouncedLimits(): AnnouncedLimits {
+export function createAnnouncedLimits() {
   const networks = new Map<string, Map<string, number>>();
-  const on = (platform: string): Map<string, number> => networks.get(platform) ?? new Map();
+  /** The ends of a network's limits by server; `''` is the whole network. */
+  const on = (platform: string): ReadonlyMap<string, number> => networks.get(platform) ?? new Map();
   return {
-    add: ({ platform, baseUrl }, { scope, untilMs }, nowMs) => {
+    on,
+    /** Notes a limit. Never shortens one, because a later response may refer to another limit. */
+    add: ({ platform, baseUrl }: Place, { scope, untilMs }: NetworkLimit, nowMs: number): void => {
       const running = [...on(platform)].filter(([, endMs]) => endMs > nowMs);
       const limits = new Map(running);
       const server = scope === 'server' ? baseUrl : '';
       networks.set(platform, limits.set(server, Math.max(limits.get(server) ?? 0, untilMs)));
     },
-    longest: ({ platform, baseUrl }, channelUntil) => {
+    /**
+     * @param channelUntil End of the channel's own limit.
+     * @returns the limit with the latest end, which may have passed; null if there was none.
+     */
+    longest: ({ platform, baseUrl }: Place, channelUntil: Date | null): NetworkLimit | null => {
       const limits = on(platform);
       const ends = {
         channel: channelUntil?.getTime(),
@@ -269,6 +251,5 @@ export function createAnnouncedLimits(): AnnouncedLimits {
         .toSorted((a, b) => b.untilMs - a.untilMs);
       return longest ?? null;
     },
-    on,
   };
 }

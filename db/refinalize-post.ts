@@ -8,7 +8,7 @@ import { query } from './query.ts';
 import { recordEvent } from './record-event.ts';
 
 type Scope = { readonly workspaceId: string; readonly postId: string };
-type At = PostPresentation & { readonly now: Date };
+type Deps = PostPresentation & { readonly now: () => Date };
 
 /**
  * Finalizes a cancelled post if every channel has finished nevertheless, as if there had been no cancel. A post that
@@ -17,11 +17,11 @@ type At = PostPresentation & { readonly now: Date };
  * the last channel's end, because the workflow may be lost or sleep until the new time. The caller holds the post's
  * lock.
  */
-export async function refinalizeCancelled(em: Em, scope: Scope, at: At): Promise<void> {
+export async function refinalizeCancelled(em: Em, scope: Scope, deps: Deps): Promise<void> {
   const hasNotEnded = sql`pc.status <> 'published'
     and (p.status = 'scheduled' or not ${isFailedOrUnconfirmed} or coalesce(pc.error_code, '') = 'cancelled')`;
   if (!(await isUnfinished(em, scope, hasNotEnded))) {
-    await refinalizePost(em, scope, at);
+    await refinalizePost(em, scope, deps);
   }
 }
 
@@ -32,9 +32,9 @@ export async function refinalizeCancelled(em: Em, scope: Scope, at: At): Promise
  *
  * @returns the ids of the event's deliveries, if it ended. They are in the outbox.
  */
-export async function finalizeIfPublished(em: Em, scope: Scope, at: At): Promise<string[]> {
+export async function finalizeIfPublished(em: Em, scope: Scope, deps: Deps): Promise<string[]> {
   const isElsewhere = sql`pc.status <> 'published'`;
-  return (await isUnfinished(em, scope, isElsewhere)) ? [] : refinalizePost(em, scope, at);
+  return (await isUnfinished(em, scope, isElsewhere)) ? [] : refinalizePost(em, scope, deps);
 }
 
 /** Whether a post is neither draft nor scheduled, or one of its channels `pc` meets this condition. */
@@ -62,7 +62,7 @@ async function isUnfinished(
 export async function refinalizePost(
   em: Em,
   { workspaceId, postId }: Scope,
-  { now, ...shownBy }: At,
+  deps: Deps,
 ): Promise<string[]> {
   const rows = await query(
     em,
@@ -78,10 +78,10 @@ export async function refinalizePost(
   const [post] = await query(
     em,
     sql<{ run: number }>`
-      update posts set status = ${statusOfBegunPost(channels)}, run = run + 1, updated_at = ${now}
+      update posts set status = ${statusOfBegunPost(channels)}, run = run + 1, updated_at = ${deps.now()}
       where id = ${postId} and workspace_id = ${workspaceId} returning run`,
   );
-  const view = await loadPostView(em, workspaceId, postId, shownBy);
+  const view = await loadPostView(em, workspaceId, postId, deps);
   return recordEvent(em, {
     workspaceId,
     type,

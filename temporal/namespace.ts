@@ -1,4 +1,9 @@
-import { ScheduleNotFoundError, type Client, ScheduleAlreadyRunning } from '@temporalio/client';
+import {
+  ScheduleAlreadyRunning,
+  ScheduleNotFoundError,
+  type Client,
+  type ScheduleOptions,
+} from '@temporalio/client';
 import { sweepScheduleId, postsQueue } from '../workflows/messages.ts';
 import { underDeadline, hasGrpcCode } from './connect.ts';
 
@@ -98,9 +103,8 @@ export async function storeCounter(
   installation: string,
   count: number,
 ): Promise<void> {
-  const within = <T>(call: () => Promise<T>): Promise<T> => underDeadline(client, call);
   try {
-    await within(() =>
+    await underDeadline(client, () =>
       client.schedule
         .getHandle(counterScheduleId)
         .update(({ action }) =>
@@ -116,13 +120,20 @@ export async function storeCounter(
       throw error;
     }
 
-    const options = { scheduleId: counterScheduleId, ...optionsOf(installation, count) };
-    await within(() => client.schedule.create(options)).catch(unlessRunning);
+    await createSchedule(client, {
+      scheduleId: counterScheduleId,
+      ...optionsOf(installation, count),
+    });
   }
 }
 
-function unlessRunning(error: unknown): void {
-  if (!(error instanceof ScheduleAlreadyRunning)) {
-    throw error;
+/** Creates a schedule, unless another worker created it first. */
+export async function createSchedule(client: Client, options: ScheduleOptions): Promise<void> {
+  try {
+    await underDeadline(client, () => client.schedule.create(options));
+  } catch (error) {
+    if (!(error instanceof ScheduleAlreadyRunning)) {
+      throw error;
+    }
   }
 }

@@ -1,14 +1,9 @@
-import {
-  ScheduleAlreadyRunning,
-  ScheduleNotFoundError,
-  type Client,
-  type ScheduleDescription,
-} from '@temporalio/client';
+import { ScheduleNotFoundError, type Client, type ScheduleDescription } from '@temporalio/client';
 import { describeError, type Logger } from '../runtime/logger.ts';
 import { retryUntilReady, type Explain } from '../runtime/process.ts';
 import { repeat } from '../runtime/timers.ts';
 import { underDeadline, hasGrpcCode } from '../temporal/connect.ts';
-import { assertOwner } from '../temporal/namespace.ts';
+import { assertOwner, createSchedule } from '../temporal/namespace.ts';
 import {
   postsQueue,
   metricsScheduleId,
@@ -32,7 +27,7 @@ type ScheduleDefinition = {
   readonly summary: string;
 };
 
-const sweepSchedule: ScheduleDefinition = {
+export const sweepSchedule: ScheduleDefinition = {
   scheduleId: sweepScheduleId,
   everyMs: minuteMs,
   // Most posts are due at full minutes: 40 s later their grace period is over, and each is scanned for the first time.
@@ -67,7 +62,7 @@ export async function untilOwned(
   await retryUntilReady(
     'Temporal',
     () =>
-      ensureSweepSchedule(client, installation).catch((error: unknown) => {
+      ensureSchedule(client, sweepSchedule, installation).catch((error: unknown) => {
         if (!lacksSchedules(error)) {
           throw error;
         }
@@ -102,14 +97,6 @@ export function keepScheduled(
   }).stop;
 }
 
-/**
- * Ensures the schedule that starts a sweep each minute. Its memo also holds the database that the namespace belongs to.
- *
- * @throws ServiceError if Temporal is unavailable. @throws OtherDatabaseError
- */
-export const ensureSweepSchedule = (client: Client, installation: string): Promise<void> =>
-  ensureSchedule(client, sweepSchedule, installation);
-
 const lacksSchedules = (error: unknown): boolean => hasGrpcCode(error, 'unimplemented');
 
 /**
@@ -139,9 +126,7 @@ export async function ensureSchedule(
       throw error;
     }
 
-    await within(() => client.schedule.create({ scheduleId, ...wanted })).catch(
-      unlessRunning, // Another worker created it first.
-    );
+    await createSchedule(client, { scheduleId, ...wanted });
   }
 }
 
@@ -177,10 +162,4 @@ function isAsWanted(
     policies.overlap === 'SKIP' &&
     policies.catchupWindow === minuteMs
   );
-}
-
-function unlessRunning(error: unknown): void {
-  if (!(error instanceof ScheduleAlreadyRunning)) {
-    throw error;
-  }
 }

@@ -1,15 +1,18 @@
+import { activityInfo } from '@temporalio/activity';
 import { sql } from 'kysely';
+import { isUnderWay } from '../../db/channel-status.ts';
 import { readEntries, type LedgerEntry } from '../../db/ledger/entries.ts';
 import { addEntries, asReady, SupersededError } from '../../db/ledger/intents.ts';
 import type { Em } from '../../db/orm.ts';
+import { dueAt, isOpenPost } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
+import { markDatabaseOlder, restoredDatabase } from '../../db/restore-counter.ts';
 import { uploadsPurpose } from '../../db/sealing-purposes.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { Allowance } from '../../networks/content-rules.ts';
 import { NetworkError, type Connection, type Network } from '../../networks/network.ts';
 import { isAtSandbox } from '../../services/channels/oauth-context.ts';
 import type { ActivityDeps } from '../deps.ts';
-import type { Begun } from './begun.ts';
 import type { PublishJob } from './job.ts';
 
 /** Context of an attempt. */
@@ -20,12 +23,50 @@ export type PublishAttempt = {
   readonly connection: Connection;
   /** For the next attempt, in case this database loses what this one stored. */
   readonly begun: Begun;
-  readonly intent: Intent;
-  readonly uploads: KeptUploads;
-  readonly spending: Spending;
+  readonly intent: ReturnType<typeof createIntent>;
+  readonly uploads: ReturnType<typeof keepUploads>;
+  readonly spending: ReturnType<typeof createSpending>;
   /** Parts that this attempt found visible on the network, by ledger id, with the network's warning. */
   readonly seen: Map<string, string | undefined>;
 };
+
+/**
+ * What Temporal keeps of a channel's earlier attempts in the details of their heartbeats: the ledger entry that they
+ * stored before they sent something. An attempt that ends within 5 s records none.
+ */
+export type Begun = { entry: string | undefined };
+
+/**
+ * Reads what the earlier attempts recorded and checks that the database still has it, because entries stay as long as
+ * their channel. Without the entry, this attempt would send the post again.
+ *
+ * @throws Error if the database is older.
+ */
+export async function readBegun(
+  { orm }: ActivityDeps,
+  { workspaceId, postId, postChannelId }: PublishJob,
+): Promise<Begun> {
+  const { entry } = (activityInfo().heartbeatDetails ?? {}) as { readonly entry?: unknown };
+  if (typeof entry !== 'string') {
+    return { entry: undefined };
+  }
+
+  const em = orm.em.fork();
+  const [lost] = await query(
+    em,
+    sql<{ now: Date }>`select now() as now from posts p
+      join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
+      where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId}
+        and (${isUnderWay} or (${isOpenPost('p')} and ${dueAt('p')} <= now()))
+        and not exists (select from post_parts a where a.id = ${entry} and a.workspace_id = ${workspaceId})`,
+  );
+  if (lost) {
+    await markDatabaseOlder(em, lost.now);
+    throw new Error(`An attempt has begun to send the post ${postId}. ${restoredDatabase}`);
+  }
+
+  return { entry };
+}
 
 /** Reads the current ledger of the channel. */
 export const readJobEntries = (
@@ -41,24 +82,18 @@ export const readJobEntries = (
  */
 export const writtenWithinMs = 10_000;
 
-/** Age of the intent to send. A suspended attempt can resume long after another took over. */
-type Intent = {
-  /** Call before the statement that commits the intent. @returns whether it is the attempt's first. */
-  readonly begin: () => boolean;
-  readonly isFresh: () => boolean;
-};
-
 /**
- * Uses the larger elapsed time of two clocks: the monotonic one stops while a machine is suspended, the wall clock can
- * be set.
+ * Age of the intent to send. A suspended attempt can resume long after another took over. Uses the larger elapsed time
+ * of two clocks: the monotonic one stops while a machine is suspended, the wall clock can be set.
  */
 export function createIntent(
   { now }: Pick<ActivityDeps, 'now'>,
   monotonicNowMs: () => number = () => performance.now(),
-): Intent {
+) {
   const read = () => [monotonicNowMs(), now().getTime()] as const;
   let begun: ReturnType<typeof read> | null = null;
   return {
+    /** Call before the statement that commits the intent. @returns whether it is the attempt's first. */
     begin: () => {
       const isFirst = begun === null;
       begun = read();
@@ -73,34 +108,18 @@ export function createIntent(
   };
 }
 
-/** State of unfinished uploads, so that the next attempt resumes them. */
-type KeptUploads = Pick<Connection, 'uploadsOf' | 'saveUploads'> & {
-  /** Sets the parts that are not sent yet. Call before the files of the next part are uploaded. */
-  readonly begin: (remaining: readonly LedgerEntry[]) => void;
-  /** Returns the current state of an entry: saving an upload also inserts new entries into the ledger. */
-  readonly current: (entry: LedgerEntry) => LedgerEntry;
-};
-
 /**
- * Stores upload state in the ledger. Sealed, because an upload's URL is enough to write into it.
+ * Stores the state of unfinished uploads in the ledger, so that the next attempt resumes them. Sealed, because an
+ * upload's URL is enough to write into it.
  *
  * The first intent to send inserts a thread's entries, but it comes after the uploads. So the first saved state inserts
  * them.
  */
-export function keepUploads(deps: ActivityDeps, job: PublishJob): KeptUploads {
+export function keepUploads(deps: ActivityDeps, job: PublishJob) {
   const fresh = new Map<string, { readonly uploads: Json; readonly sealed: string | null }>();
   let remaining: readonly LedgerEntry[] = [];
   let isWritten = false;
-  const seal = (uploads: Json, key: string): string =>
-    deps.sealer.seal(JSON.stringify(uploads), uploadsPurpose(key));
-  return {
-    begin: (entries) => {
-      remaining = entries;
-    },
-    current: (entry) => {
-      const { sealed: sealedUploads } = fresh.get(entry.key) ?? { sealed: entry.sealedUploads };
-      return { ...(isWritten ? asReady(entry) : entry), sealedUploads };
-    },
+  const kept: Pick<Connection, 'uploadsOf' | 'saveUploads'> = {
     uploadsOf: (part) => {
       const known = fresh.get(part.key)?.uploads;
       const sealed = 'sealedUploads' in part ? (part as LedgerEntry).sealedUploads : null;
@@ -118,38 +137,35 @@ export function keepUploads(deps: ActivityDeps, job: PublishJob): KeptUploads {
         isWritten = true;
       }
 
-      const sealed = uploads === null ? null : seal(uploads, key);
-      const kept = await query(
+      const sealed =
+        uploads === null ? null : deps.sealer.seal(JSON.stringify(uploads), uploadsPurpose(key));
+      const stored = await query(
         em,
         sql`update post_parts set sealed_uploads = ${sealed}, updated_at = ${deps.now()}
           where post_channel_id = ${job.postChannelId} and workspace_id = ${job.workspaceId} and key = ${key}
             and state in ('ready', 'refused', 'doubted')
           returning id`,
       );
-      if (kept.length !== 1) {
+      if (stored.length !== 1) {
         throw new SupersededError('Another attempt is sending to this channel.');
       }
 
       fresh.set(key, { uploads, sealed });
     },
   };
+  return {
+    ...kept,
+    /** Sets the parts that are not sent yet. Call before the files of the next part are uploaded. */
+    begin: (entries: readonly LedgerEntry[]): void => {
+      remaining = entries;
+    },
+    /** Returns the current state of an entry: saving an upload also inserts new entries into the ledger. */
+    current: (entry: LedgerEntry): LedgerEntry => {
+      const { sealed: sealedUploads } = fresh.get(entry.key) ?? { sealed: entry.sealedUploads };
+      return { ...(isWritten ? asReady(entry) : entry), sealedUploads };
+    },
+  };
 }
-
-/** Spending of the workspace's allowance on a network by one attempt. */
-type Spending = {
-  /**
-   * Takes the cost of the parts, once per attempt, before anything is sent or uploaded.
-   *
-   * @throws NetworkError `paced` if the day's allowance is used up.
-   */
-  readonly take: (remaining: readonly LedgerEntry[], hasBegun: boolean) => Promise<void>;
-  /** Marks the parts as spent, when their request is sent. */
-  readonly spend: (step: readonly LedgerEntry[]) => void;
-  /** Undoes `spend` for parts that the network refused. */
-  readonly regain: (step: readonly LedgerEntry[]) => void;
-  /** Returns the unspent rest to the allowance. */
-  readonly giveBack: () => Promise<void>;
-};
 
 type OfPost = Pick<PublishJob, 'workspaceId' | 'platform' | 'baseUrl'>;
 
@@ -158,6 +174,8 @@ const allowanceOf = (deps: ActivityDeps, { platform, baseUrl }: OfPost): Allowan
   isAtSandbox(deps, baseUrl) ? undefined : deps.networks[platform]?.allowance;
 
 /**
+ * Spending of the workspace's allowance on a network by one attempt.
+ *
  * A post may exceed the remaining allowance, because a thread must not stop in the middle. A started post continues up
  * to twice the allowance, which bounds threads that are extended again and again.
  */
@@ -165,7 +183,7 @@ export function createSpending(
   deps: ActivityDeps,
   job: PublishJob,
   { uploadsOf }: Pick<Connection, 'uploadsOf'>,
-): Spending {
+) {
   const allowance = allowanceOf(deps, job);
   const unspent = new Map<string, LedgerEntry>();
   let takenAt: Date | null = null;
@@ -175,7 +193,12 @@ export function createSpending(
       0,
     );
   return {
-    take: async (remaining, hasBegun) => {
+    /**
+     * Takes the cost of the parts, once per attempt, before anything is sent or uploaded.
+     *
+     * @throws NetworkError `paced` if the day's allowance is used up.
+     */
+    take: async (remaining: readonly LedgerEntry[], hasBegun: boolean): Promise<void> => {
       if (!allowance || takenAt !== null) {
         return;
       }
@@ -192,13 +215,16 @@ export function createSpending(
       takenAt = now;
       remaining.forEach((entry) => unspent.set(entry.key, entry));
     },
-    spend: (step) => step.forEach(({ key }) => unspent.delete(key)),
-    regain: (step) => {
+    /** Marks the parts as spent, when their request is sent. */
+    spend: (step: readonly LedgerEntry[]): void => step.forEach(({ key }) => unspent.delete(key)),
+    /** Undoes `spend` for parts that the network refused. */
+    regain: (step: readonly LedgerEntry[]): void => {
       if (takenAt !== null) {
         step.forEach((entry) => unspent.set(entry.key, entry));
       }
     },
-    giveBack: async () => {
+    /** Returns the unspent rest to the allowance. */
+    giveBack: async (): Promise<void> => {
       const cost = costOf(unspent.values());
       if (takenAt !== null && cost > 0) {
         await query(

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { isOpenChannel, publishedValues, retryingValues } from '../../db/channel-status.ts';
 import { sentPartsOf, type LedgerEntry } from '../../db/ledger/entries.ts';
 import { markRejected, markSent } from '../../db/ledger/outcomes.ts';
@@ -7,6 +7,7 @@ import { query } from '../../db/query.ts';
 import { sumMetrics } from '../../db/sum-metrics.ts';
 import { refinalizeCancelled, refinalizePost } from '../../db/refinalize-post.ts';
 import { failureAdvice } from '../../domain/channel-error.ts';
+import type { ChannelStatus, PostStatus } from '../../domain/statuses.ts';
 import { NetworkError, type Readiness, type SentPart } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readJobEntries, type PublishAttempt } from './attempt.ts';
@@ -90,7 +91,7 @@ async function checkProcessing(
   // The last poll comes at the end of the publish window.
   const atMs = Math.min(deps.now().getTime() + waitMs, publishWindowEndMs(job) + 1000);
   const message = 'The network has the post and is still processing it.';
-  await recordProcessing(deps, job, `${message} ${failureAdvice('processing', atMs)}`, atMs);
+  await recordProcessing(deps, job, message, atMs);
   throw new ProcessingError(message, atMs);
 }
 
@@ -131,13 +132,14 @@ const warned = (sent: SentPart, warning: string | undefined): SentPart =>
     ? sent
     : { ...sent, warning: [sent.warning, warning].filter(Boolean).join(' ') };
 
-/** @param error Shown to the post's owner. @param atMs Time of the next poll, in milliseconds since 1970. */
+/** @param message Shown to the post's owner. @param atMs Time of the next poll, in milliseconds since 1970. */
 export async function recordProcessing(
   deps: ActivityDeps,
   job: PublishJob,
-  error: string,
+  message: string,
   atMs: number,
 ): Promise<void> {
+  const error = `${message} ${failureAdvice('processing', atMs)}`;
   await query(
     deps.orm.em.fork(),
     sql`update post_channels pc set ${retryingValues({ code: 'processing', error }, new Date(atMs))}
@@ -158,80 +160,56 @@ export async function recordSuccess(
   job: PublishJob,
   live: Live,
 ): Promise<void> {
-  const now = deps.now();
-  if (!(await recordInTime(deps, job, live, now))) {
-    await recordLate(deps, job, live, now);
-  }
-}
-
-/** New values of the post and its channel. Both paths lock the post first, as all code does, to avoid deadlocks. */
-const publishedPost = (now: Date) =>
-  sql`published_at = coalesce(published_at, ${now}), updated_at = ${now}`;
-const publishedChannel = (now: Date, { sent: [first, ...more], last }: Live) => {
-  const text = last.find(({ part }) => part === 0)?.text ?? null;
-  const warnings = new Set([first, ...more].flatMap((part) => part?.warning ?? []));
-  return sql`${publishedValues(now)}, url = ${first?.url ?? null}, sent_text = coalesce(${text}::text, ${sentText}),
-    sent_warning = ${[...warnings].join(' ') || null}`;
-};
-
-/**
- * Stores the result while the post is publishing.
- *
- * @returns false if the post is no longer publishing.
- */
-async function recordInTime(
-  deps: ActivityDeps,
-  job: PublishJob,
-  live: Live,
-  now: Date,
-): Promise<boolean> {
   const { workspaceId, postId, postChannelId } = job;
-  const [recorded] = await query(
-    deps.orm.em.fork(),
-    sql<{ channels: number }>`
-      with post as (
-        update posts set ${publishedPost(now)}
-        where id = ${postId} and workspace_id = ${workspaceId} and status = 'publishing' returning id),
-      channel as (
-        update post_channels pc set ${publishedChannel(now, live)}
-        from post where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and pc.post_id = post.id
-        returning pc.id),
-      live as (${markSent(workspaceId, live.last, now)})
-      select count(*)::int as channels from channel`,
-  );
-  return recorded?.channels === 1;
-}
+  const now = deps.now();
+  const em = deps.orm.em.fork();
+  const [inTime] = await query(em, publish(job, live, now, sql`status = 'publishing'`));
+  if (inTime) {
+    return;
+  }
 
-async function recordLate(
-  deps: ActivityDeps,
-  { workspaceId, postId, postChannelId }: PublishJob,
-  live: Live,
-  now: Date,
-): Promise<void> {
-  await deps.orm.em.fork().transactional(async (em) => {
-    const [post] = await query(
-      em,
-      sql<{ status: string }>`
-        update posts set ${publishedPost(now)}
-        where id = ${postId} and workspace_id = ${workspaceId} returning status`,
-    );
+  await em.transactional(async (within) => {
     const [was] = await query(
-      em,
-      sql<{ status: string }>`
-        update post_channels pc set ${publishedChannel(now, live)}
-        from (select id, status from post_channels
-          where id = ${postChannelId} and workspace_id = ${workspaceId} for update) was
-        where pc.id = was.id and pc.workspace_id = ${workspaceId} returning was.status`,
+      within,
+      sql<{ post: PostStatus; channel: ChannelStatus }>`
+        select p.status as post, pc.status as channel
+        from posts p join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
+        where pc.id = ${postChannelId} and p.id = ${postId} and p.workspace_id = ${workspaceId} for no key update`,
     );
-    await sumMetrics(em, workspaceId, [postId]);
-    const hasEnded = post?.status === 'failed' || post?.status === 'published';
-    const scope = { workspaceId, postId };
-    if (hasEnded && was && was.status !== 'published') {
-      await refinalizePost(em, scope, { publicUrl: deps.publicUrl, rules: deps.rules, now });
+    await query(within, publish(job, live, now, sql`true`));
+    await sumMetrics(within, workspaceId, [postId]);
+    const hasEnded = was?.post === 'failed' || was?.post === 'published';
+    if (hasEnded && was.channel !== 'published') {
+      await refinalizePost(within, job, deps);
     }
 
-    await refinalizeCancelled(em, scope, { publicUrl: deps.publicUrl, rules: deps.rules, now });
+    await refinalizeCancelled(within, job, deps);
   });
+}
+
+/**
+ * SQL: stores the result if the post's row meets a condition, and returns the channel. Locks the post first, as all code
+ * does. The parts are sent in any case.
+ */
+function publish(
+  { workspaceId, postId, postChannelId }: PublishJob,
+  { sent: [first, ...more], last }: Live,
+  now: Date,
+  which: RawBuilder<unknown>,
+) {
+  const text = last.find(({ part }) => part === 0)?.text ?? null;
+  const warnings = new Set([first, ...more].flatMap((part) => part?.warning ?? []));
+  return sql`
+    with post as (
+      update posts set published_at = coalesce(published_at, ${now}), updated_at = ${now}
+      where id = ${postId} and workspace_id = ${workspaceId} and ${which} returning id),
+    channel as (
+      update post_channels pc set ${publishedValues(now)}, url = ${first?.url ?? null},
+        sent_text = coalesce(${text}::text, ${sentText}), sent_warning = ${[...warnings].join(' ') || null}
+      from post where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and pc.post_id = post.id
+      returning pc.id),
+    live as (${markSent(workspaceId, last, now)})
+    select id from channel`;
 }
 
 const stillProcessing =

@@ -5,16 +5,11 @@ import { sentPartsOf, type LedgerEntry } from '../../db/ledger/entries.ts';
 import { LimitedError, SupersededError } from '../../db/ledger/intents.ts';
 import { isOpen } from '../../domain/live-parts.ts';
 import type { Em } from '../../db/orm.ts';
-import {
-  failureAdvice,
-  type ChannelErrorCode,
-  type LimitScope,
-} from '../../domain/channel-error.ts';
+import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
 import { nextAttempt, nextReconcile, type NextAttempt } from '../../domain/next-attempt.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { describeError } from '../../runtime/logger.ts';
-import { markAccessLost } from '../../services/channels/mark-access.ts';
-import { isReconnected, NewTokenError } from '../channel-account.ts';
+import { isReconnected, loseAccess, NewTokenError, reconnectAdvice } from '../channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readJobEntries } from './attempt.ts';
 import { recordProcessing, recordSuccess } from './confirm.ts';
@@ -108,30 +103,39 @@ function logFault(
 const internalMessage =
   "Something is wrong inside this service, not with the post or the network. The operator finds the reason in the worker's log, under this post's id.";
 
-type Decision = { readonly failure: PublishFailure; readonly next: NextAttempt };
-
 type Failed = {
   readonly failure: PublishFailure;
   /** The ledger now. */
   readonly entries: readonly LedgerEntry[];
 };
 
-const reconnectedText = 'The account was connected again while its old access was in use.';
+/** In milliseconds. Greater than 0, so that alternating reconnects and refusals do not make a busy loop. */
+export const newAccessWaitMs = 1000;
 
-/** Returns the next step after a failure, and the failure to report. */
+/**
+ * Returns the next step after a failure, and the failure to report. An attempt whose access the channel no longer uses
+ * does not count.
+ */
 export async function decideNext(
   em: Em,
   deps: ActivityDeps,
   job: PublishJob,
   { failure, entries }: Failed,
-): Promise<Decision> {
+): Promise<{ readonly failure: PublishFailure; readonly next: NextAttempt }> {
   const isOld =
     (failure.code === 'disconnected' || failure.code === 'access_lost') &&
     (await isReconnected(em, job));
-  const renewed = isOld ? reconnectedText : failure.hasNewAccess ? failure.message : null;
-  return renewed === null
-    ? { failure, next: nextStep(deps, job, { failure, entries }) }
-    : retryWithNewAccess(deps, renewed);
+  if (!isOld && !failure.hasNewAccess) {
+    return { failure, next: nextStep(deps, job, { failure, entries }) };
+  }
+
+  const message = isOld
+    ? 'The account was connected again while its old access was in use.'
+    : failure.message;
+  return {
+    failure: { code: 'network_unavailable', message, limit: 'channel' },
+    next: { kind: 'retry', atMs: deps.now().getTime() + newAccessWaitMs, counts: false },
+  };
 }
 
 function nextStep(
@@ -152,29 +156,15 @@ function nextStep(
       ({ id, sendingAt }) => id === entry.id && sendingAt?.getTime() === entry.sendingAt?.getTime(),
     );
   const openForMs = Math.min(...open.map(({ sendingForMs }) => sendingForMs ?? Infinity));
-  return nextReconcile(
-    { code, retryAtMs, openForMs, isSend: !open.every(wasOpen) },
-    dueAtMs,
-    nowMs,
-  );
+  const isSend = !open.every(wasOpen);
+  return nextReconcile({ code, retryAtMs, openForMs, isSend }, dueAtMs, nowMs);
 }
-
-/** In milliseconds. Greater than 0, so that alternating reconnects and refusals do not make a busy loop. */
-const newAccessWaitMs = 1000;
-
-/** Failure and retry for an attempt whose access the channel no longer uses. Not counted as an attempt. */
-const retryWithNewAccess = (deps: ActivityDeps, message: string): Decision => ({
-  failure: { code: 'network_unavailable', message, limit: 'channel' },
-  next: { kind: 'retry', atMs: deps.now().getTime() + newAccessWaitMs, counts: false },
-});
 
 /** Poll interval while status requests fail, in milliseconds: half of the post's lateness, within these bounds. */
 const [shortestPollMs, longestPollMs] = [30_000, 15 * 60_000];
 
-/** Next step after an attempt that failed although the network has all parts. */
-type ProcessingFailure =
-  | { readonly kind: 'published' }
-  | { readonly kind: 'again'; readonly atMs: number };
+/** The channel goes on at this time, in milliseconds since 1970. */
+export type NextTry = { readonly code: ChannelErrorCode; readonly atMs: number };
 
 /**
  * Handles an attempt that failed while polling, after the network took all parts: access was lost, the server did not
@@ -186,8 +176,8 @@ type ProcessingFailure =
 export async function recordProcessingFailure(
   deps: ActivityDeps,
   job: PublishJob,
-  failure: PublishFailure,
-): Promise<ProcessingFailure | null> {
+  { code, message, retryAtMs = 0 }: PublishFailure,
+): Promise<'published' | NextTry | null> {
   if (!deps.networks[job.platform]?.readiness) {
     return null;
   }
@@ -197,51 +187,29 @@ export async function recordProcessingFailure(
     return null;
   }
 
-  const why = await reportLostAccess(deps, job, failure);
+  if (code === 'access_lost') {
+    await deps.orm.em.fork().transactional((em) => loseAccess(em, deps, job, message));
+  }
+
+  const why = code === 'access_lost' ? reconnectAdvice(message) : message;
   const [first] = sentPartsOf(entries);
   const where = first ? ` (${first.url})` : '';
   if (isPublishWindowOver(deps, job)) {
     const warning = `The network has accepted this post${where}, but this service could not confirm that it is visible. Check the post on the network. ${why}`;
-    await recordSuccess(deps, job, withWarning(entries, warning));
-    return { kind: 'published' };
+    const last = entries.map((entry) =>
+      Object.assign({}, entry, {
+        sent: entry.sent && entry.part === 0 ? { ...entry.sent, warning } : entry.sent,
+      }),
+    );
+    await recordSuccess(deps, job, { sent: sentPartsOf(last), last });
+    return 'published';
   }
 
   const nowMs = deps.now().getTime();
   const lateMs = nowMs - job.dueAt.getTime();
   const waitMs = Math.min(Math.max(lateMs / 2, shortestPollMs), longestPollMs);
-  const atMs = Math.min(
-    Math.max(nowMs + waitMs, failure.retryAtMs ?? 0),
-    publishWindowEndMs(job) + 1000,
-  );
-  const message = `The network has the post${where}, but it is not known yet whether it is visible: ${why}`;
-  await recordProcessing(deps, job, `${message} ${failureAdvice('processing', atMs)}`, atMs);
-  return { kind: 'again', atMs };
-}
-
-/** Marks the channel's access as lost if that was the failure. @returns the reason, for the post's owner. */
-async function reportLostAccess(
-  deps: ActivityDeps,
-  job: PublishJob,
-  { code, message }: PublishFailure,
-): Promise<string> {
-  if (code !== 'access_lost') {
-    return message;
-  }
-
-  return deps.orm.em.fork().transactional(async (em) => {
-    const error = `${message} Connect the channel again.`;
-    if (!(await isReconnected(em, job))) {
-      await markAccessLost(em, deps, job, error, 'outbox');
-    }
-
-    return error;
-  });
-}
-
-function withWarning(entries: readonly LedgerEntry[], warning: string) {
-  const last = entries.map((entry) => ({
-    ...entry,
-    sent: entry.sent && entry.part === 0 ? { ...entry.sent, warning } : entry.sent,
-  }));
-  return { sent: sentPartsOf(last), last };
+  const atMs = Math.min(Math.max(nowMs + waitMs, retryAtMs), publishWindowEndMs(job) + 1000);
+  const text = `The network has the post${where}, but it is not known yet whether it is visible: ${why}`;
+  await recordProcessing(deps, job, text, atMs);
+  return { code: 'processing', atMs };
 }

@@ -1,5 +1,7 @@
 import type { Readable } from 'node:stream';
 import { sql, type RawBuilder } from 'kysely';
+import type { PostChannel } from '../../db/entities/post-channels.ts';
+import type { Post } from '../../db/entities/posts.ts';
 import {
   countingRows,
   entriesOf,
@@ -7,6 +9,7 @@ import {
   lastRun,
   type EntryRow,
   type LedgerEntry,
+  type PostedContent,
 } from '../../db/ledger/entries.ts';
 import type { LedgerOf } from '../../db/ledger/parts.ts';
 import { dueAt } from '../../db/post-status.ts';
@@ -15,14 +18,8 @@ import { isOpen, mayBeLive } from '../../domain/live-parts.ts';
 import type { ChannelErrorCode, NetworkLimit } from '../../domain/channel-error.ts';
 import { publishWindowMs } from '../../domain/next-attempt.ts';
 import { filesOfParts, textsForChannel, withComment } from '../../domain/parts.ts';
-import type { VideoOptions } from '../../domain/post-view.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/statuses.ts';
-import {
-  filesInOptions,
-  noOptions,
-  optionsFor,
-  type Options,
-} from '../../networks/content-rules.ts';
+import { filesInOptions, noOptions, optionsFor } from '../../networks/content-rules.ts';
 import { NetworkError, type PartMedia } from '../../networks/network.ts';
 import { describeError } from '../../runtime/logger.ts';
 import { accountColumns, type ChannelAccount } from '../channel-account.ts';
@@ -34,15 +31,29 @@ export type PublishRequest = {
   readonly postChannelId: string;
 };
 
-/** Everything an attempt needs of its post and channel. Each attempt reads it again. */
+/** What the job has of the rows as they are. */
+type OfRows = ChannelAccount & {
+  /** The account was disconnected: its credentials are erased, and no requests are sent. */
+  readonly isDisconnected: boolean;
+  /** The channel was marked as `needs_reconnect` when the attempt began. */
+  readonly isLost: boolean;
+  /** The post's run; for a cancelled post, the last one with a ledger. */
+  readonly run: number;
+  /** The post's revision when the job was read. */
+  readonly revision: number;
+  /** Attempts on this channel in this run, without waits for rate limits. */
+  readonly attempts: number;
+  readonly status: ChannelStatus;
+  readonly errorCode: ChannelErrorCode | null;
+};
+
+/**
+ * Everything an attempt needs of its post and channel. Each attempt reads it again. `media` are the files of each text,
+ * `options` those of the post for this channel, merged over the channel's defaults.
+ */
 export type PublishJob = PublishRequest &
-  ChannelAccount & {
-    /** The account was disconnected: its credentials are erased, and no requests are sent. */
-    readonly isDisconnected: boolean;
-    /** The channel was marked as `needs_reconnect` when the attempt began. */
-    readonly isLost: boolean;
-    /** The post's run; for a cancelled post, the last one with a ledger. */
-    readonly run: number;
+  OfRows &
+  PostedContent & {
     /** Whether the post was publishing when its texts and files were read. Before that they can still be edited. */
     readonly isPublishing: boolean;
     /** The post was cancelled while this channel was being sent: open parts are reconciled, and nothing is sent. */
@@ -55,22 +66,10 @@ export type PublishJob = PublishRequest &
     readonly isInDoubt: boolean;
     /** The ledger when the job was read. Another attempt may write to it at any time, so every later write checks again. */
     readonly ledger: readonly LedgerEntry[];
-    /** The post's revision when the job was read. */
-    readonly revision: number;
-    /** Attempts on this channel in this run, without waits for rate limits. */
-    readonly attempts: number;
     /** Start of the publish window: the post's time, or that of its last retry; for a cancelled post, its first send. */
     readonly dueAt: Date;
-    readonly status: ChannelStatus;
-    readonly errorCode: ChannelErrorCode | null;
     /** Texts to publish, in order; one for a single post. */
     readonly texts: readonly string[];
-    /** The files of each text. */
-    readonly media: readonly (readonly PartMedia[])[];
-    /** Options of the post for this channel, merged over the channel's defaults. */
-    readonly options: Options;
-    /** Files that the options refer to, by option. */
-    readonly optionFiles: Readonly<Record<string, PartMedia>>;
     /** The rate limit with the latest end, which may have passed. */
     readonly limit: NetworkLimit | null;
   };
@@ -89,20 +88,13 @@ type FileRow = Omit<PartMedia, 'open'> & {
   readonly deletedAt: string | null;
 };
 
-type JobRow = ChannelAccount &
-  Pick<
-    PublishJob,
-    'isDisconnected' | 'isLost' | 'run' | 'revision' | 'attempts' | 'status' | 'errorCode'
-  > & {
+type JobRow = OfRows &
+  Pick<Post, 'body' | 'thread' | 'video'> &
+  Pick<PostChannel, 'options' | 'defaults'> & {
     readonly parkedUntil: Date | null;
     readonly postStatus: PostStatus;
     readonly dueAt: Date | null;
     readonly override: string | null;
-    readonly options: Options | null;
-    readonly defaults: Options | null;
-    readonly body: string | null;
-    readonly thread: readonly string[] | null;
-    readonly video: VideoOptions | null;
     readonly files: readonly FileRow[] | null;
     readonly filesOfOptions: readonly FileRow[] | null;
     readonly entries: readonly EntryRow[] | null;
@@ -113,7 +105,7 @@ export async function loadJob(
   deps: ActivityDeps,
   request: PublishRequest,
 ): Promise<PublishJob | null> {
-  const [row] = await query(deps.orm.em.fork(), sql<JobRow>`${selectJob(request)}`);
+  const [row] = await query(deps.orm.em.fork(), selectJob(request));
   return row ? jobOf(deps, request, row) : null;
 }
 
@@ -125,7 +117,7 @@ export async function loadJob(
  * - A cancelled post may be in a newer run without an attempt, so its last attempts decide.
  * - `filesOfOptions` are the files that the options refer to, including the channel's defaults.
  */
-const selectJob = ({ postId, ...of }: PublishRequest) => sql`
+const selectJob = ({ postId, ...of }: PublishRequest) => sql<JobRow>`
   select ${accountColumns}, c.disconnected_at is not null as "isDisconnected", c.state = 'needs_reconnect' as "isLost",
     ${runOf(of)} as run, p.revision, pc.tries as attempts, pc.status, pc.error_code as "errorCode",
     p.status as "postStatus", ${dueAt('p')} as "dueAt", c.parked_until as "parkedUntil",

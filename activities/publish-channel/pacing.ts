@@ -3,7 +3,12 @@ import { isOpenChannel, retryingValues } from '../../db/channel-status.ts';
 import type { Em } from '../../db/orm.ts';
 import { dueAt, isOpenPost } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
-import { failureAdvice, inDoubtText, type NetworkLimit } from '../../domain/channel-error.ts';
+import {
+  failureAdvice,
+  inDoubtText,
+  type ChannelErrorCode,
+  type NetworkLimit,
+} from '../../domain/channel-error.ts';
 import {
   lateAfterMs,
   lateSpacingMs,
@@ -11,7 +16,6 @@ import {
   serverWaitMs,
   waitForTurnMs,
   type BusyServer,
-  type Queue,
 } from '../../domain/pacing.ts';
 import { NetworkError } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -57,18 +61,7 @@ export async function checkPacing(
     return { ...used, code: 'paced' };
   }
 
-  return waitForTurn(deps, job);
-}
-
-async function waitForTurn(deps: ActivityDeps, job: PublishJob): Promise<PacingWait | null> {
-  const turn = await paceOverdue(deps, job);
-  return turn.kind === 'go'
-    ? null
-    : {
-        atMs: deps.now().getTime() + turn.waitMs,
-        code: 'paced',
-        message: turnMessage(turn.ahead),
-      };
+  return paceOverdue(deps, job);
 }
 
 /**
@@ -78,7 +71,7 @@ async function waitForTurn(deps: ActivityDeps, job: PublishJob): Promise<PacingW
  */
 export async function takeTurnAgain(deps: ActivityDeps, job: PublishJob): Promise<void> {
   const isLate = deps.now().getTime() - job.dueAt.getTime() > lateAfterMs;
-  const wait = isLate ? await waitForTurn(deps, job) : null;
+  const wait = isLate ? await paceOverdue(deps, job) : null;
   if (wait) {
     throw new NetworkError(wait.code, wait.message, { accepted: 'no', retryAtMs: wait.atMs });
   }
@@ -94,9 +87,7 @@ export async function recordWait(
   job: PublishJob,
   { atMs, code, message }: PacingWait,
 ): Promise<boolean> {
-  const error = job.isInDoubt
-    ? inDoubtText(message, code, atMs)
-    : `${message} ${failureAdvice(code, atMs)}`;
+  const error = waitText(message, code, atMs, job.isInDoubt);
   const waits = await query(
     deps.orm.em.fork(),
     sql`with ${lockedPost(job)}
@@ -107,6 +98,15 @@ export async function recordWait(
   );
   return waits.length === 1;
 }
+
+/** Why a channel waits until a time, for the post's owner. */
+export const waitText = (
+  message: string,
+  code: ChannelErrorCode,
+  atMs: number,
+  isInDoubt: boolean,
+): string =>
+  isInDoubt ? inDoubtText(message, code, atMs) : `${message} ${failureAdvice(code, atMs)}`;
 
 /**
  * SQL, part `post` of a statement: the post if it is unchanged since the job was read, locked before its channel.
@@ -155,10 +155,6 @@ function turnMessage(ahead: number): string {
   return `${distance}, and ${count} of them ${ahead === 1 ? 'goes' : 'go'} before this one.`;
 }
 
-type Turn =
-  | { readonly kind: 'go' }
-  | { readonly kind: 'wait'; readonly waitMs: number; readonly ahead: number };
-
 export type OverduePost = Pick<
   PublishJob,
   'workspaceId' | 'channelId' | 'postId' | 'postChannelId' | 'dueAt'
@@ -168,13 +164,15 @@ export type OverduePost = Pick<
  * Decides whether an overdue post is sent now. Overdue posts of a channel are sent in the order of their times,
  * `lateSpacingMs` apart. Nothing is reserved: each attempt counts the posts before it under the channel's lock, and the
  * first one always counts none. So a cancelled or abandoned post blocks the others only briefly.
+ *
+ * @returns null if it is sent now.
  */
 export async function paceOverdue(
   deps: Pick<ActivityDeps, 'orm' | 'now'>,
   post: OverduePost,
-): Promise<Turn> {
+): Promise<PacingWait | null> {
   const { channelId, workspaceId } = post;
-  return deps.orm.em.fork().transactional(async (em): Promise<Turn> => {
+  return deps.orm.em.fork().transactional(async (em): Promise<PacingWait | null> => {
     const [last] = await query(
       em,
       sql<{ since_ms: number | null; open: number }>`
@@ -186,10 +184,9 @@ export async function paceOverdue(
     );
     const earlier = (last?.open ?? 0) > fewOpen ? earlierByTime(post) : earlierOfChannel(post);
     const ahead = await countAhead(em, earlier, post, deps.now());
-    const queue: Queue = { ahead, sinceLastMs: last?.since_ms ?? null };
-    const waitMs = waitForTurnMs(queue);
+    const waitMs = waitForTurnMs({ ahead, sinceLastMs: last?.since_ms ?? null });
     if (waitMs > 0) {
-      return { kind: 'wait', waitMs, ahead };
+      return { atMs: deps.now().getTime() + waitMs, code: 'paced', message: turnMessage(ahead) };
     }
 
     await query(
@@ -197,7 +194,7 @@ export async function paceOverdue(
       sql`update channels set last_late_send_at = clock_timestamp()
         where id = ${channelId} and workspace_id = ${workspaceId}`,
     );
-    return { kind: 'go' };
+    return null;
   });
 }
 

@@ -1,18 +1,17 @@
-import { activityInfo } from '@temporalio/activity';
+import { activityInfo, heartbeat } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { sql } from 'kysely';
 import { isComplete } from '../../db/ledger/entries.ts';
 import { query } from '../../db/query.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
-import { isFinal, type ChannelStatus } from '../../domain/statuses.ts';
+import { isFinal } from '../../domain/statuses.ts';
 import { markAccessRestored } from '../../services/channels/mark-access.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { classifyTokenRefusal, openConnection, openedGrant } from '../channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { heartbeating } from '../heartbeating.ts';
 import type { ServerSlot } from '../limits.ts';
-import { createIntent, createSpending, keepUploads } from './attempt.ts';
-import { keepBegun, readBegun, type Begun } from './begun.ts';
+import { createIntent, createSpending, keepUploads, readBegun, type Begun } from './attempt.ts';
 import { checkReadiness, ProcessingError, recordCompleteThread, recordSuccess } from './confirm.ts';
 import {
   cancelledFailure,
@@ -29,11 +28,11 @@ import {
   type PublishRequest,
 } from './job.ts';
 import { checkPacing, recordWait, type PacingWait } from './pacing.ts';
-import { recordFailure } from './record-failure.ts';
+import { recordFailure, type ChannelOutcome } from './record-failure.ts';
 import { sendThread } from './send-thread.ts';
 
 /** In milliseconds, for all requests of one attempt. Below the activity's startToCloseTimeout. */
-const attemptTimeoutMs = 4 * 60_000;
+export const attemptTimeoutMs = 4 * 60_000;
 
 /** Shortest delay until the next attempt, in milliseconds. */
 const shortestDelayMs = 100;
@@ -43,14 +42,6 @@ const shortestDelayMs = 100;
  * it, and nothing else wakes the activity.
  */
 const longestDelayMs = 15 * 60_000;
-
-export type ChannelOutcome = {
-  readonly status: ChannelStatus;
-  /** Why the post was not published on the channel, for the Temporal UI. */
-  readonly code?: ChannelErrorCode | null;
-  /** Deliveries of a `channel.needs_reconnect` event to start. */
-  readonly deliveryIds: readonly string[];
-};
 
 /**
  * Makes one attempt to publish a post on one channel. Safe to repeat at any point: it starts from the ledger, and a
@@ -91,7 +82,9 @@ export async function publishChannel(
 }
 
 /** Nothing is to be sent: the post was cancelled or has another time. */
-const skipped: ChannelOutcome = { status: 'draft', deliveryIds: [] };
+const skipped: ChannelOutcome = { status: 'draft', code: null, deliveryIds: [] };
+
+const published: ChannelOutcome = { status: 'published', code: null, deliveryIds: [] };
 
 async function attemptAt(
   slot: ServerSlot,
@@ -123,8 +116,15 @@ async function attemptAt(
     slot.saw('answered', deps.now().getTime());
   } catch (error) {
     slot.saw(error instanceof NetworkError ? error.server : undefined, deps.now().getTime());
-    keepBegun(begun);
-    return endAttempt(deps, job, error);
+    if (begun.entry !== undefined) {
+      heartbeat(begun); // For the next attempt.
+    }
+
+    if (error instanceof ProcessingError) {
+      throw retryFailure(deps, 'processing', error.atMs);
+    }
+
+    return fail(deps, job, classifyError(deps, job, error));
   }
 
   if (job.isLost) {
@@ -134,7 +134,7 @@ async function attemptAt(
   }
 
   logPublished(deps, job);
-  return { status: 'published', code: null, deliveryIds: [] };
+  return published;
 }
 
 function logPublished({ log, now }: ActivityDeps, job: PublishJob): void {
@@ -145,23 +145,10 @@ function logPublished({ log, now }: ActivityDeps, job: PublishJob): void {
   log.info({ ...line, attempt, lateMs }, 'published');
 }
 
-/** Handles an attempt's error. */
-async function endAttempt(
-  deps: ActivityDeps,
-  job: PublishJob,
-  error: unknown,
-): Promise<ChannelOutcome> {
-  if (error instanceof ProcessingError) {
-    throw retryFailure(deps, 'processing', error.atMs);
-  }
-
-  return fail(deps, job, classifyError(deps, job, error));
-}
-
 async function endDisconnected(deps: ActivityDeps, job: PublishJob): Promise<ChannelOutcome> {
   const isOver = job.isCancelled && !job.isInDoubt;
   return (await recordCompleteThread(deps, job))
-    ? { status: 'published', code: null, deliveryIds: [] }
+    ? published
     : fail(deps, job, isOver ? cancelledFailure : disconnectedFailure);
 }
 
@@ -213,28 +200,24 @@ async function publish(deps: ActivityDeps, job: PublishJob, begun: Begun): Promi
   }
 }
 
-/** @returns the channel's final status, if it ended. */
+/** @throws ApplicationFailure if the channel goes on. */
 async function fail(
   deps: ActivityDeps,
   job: PublishJob,
   failure: PublishFailure,
 ): Promise<ChannelOutcome> {
-  const pending = await recordProcessingFailure(deps, job, failure);
-  if (pending?.kind === 'published') {
-    return { status: 'published', code: null, deliveryIds: [] };
+  const end =
+    (await recordProcessingFailure(deps, job, failure)) ??
+    (await recordFailure(deps, job, failure));
+  if (end === 'published') {
+    return published;
   }
 
-  if (pending) {
-    throw retryFailure(deps, 'processing', pending.atMs);
+  if ('atMs' in end) {
+    throw retryFailure(deps, end.code, end.atMs);
   }
 
-  const recorded = await recordFailure(deps, job, failure);
-  if (recorded.kind === 'final') {
-    const { status, code, deliveryIds } = recorded;
-    return { status, code, deliveryIds };
-  }
-
-  throw retryFailure(deps, recorded.code, recorded.atMs);
+  return end;
 }
 
 /**

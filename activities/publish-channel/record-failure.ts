@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import {
   failedValues,
   isOpenChannel,
@@ -13,92 +13,83 @@ import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { recordPostEvent } from '../../db/record-event.ts';
 import { refinalizeCancelled } from '../../db/refinalize-post.ts';
-import {
-  failureAdvice,
-  inDoubtText,
-  settleAdvice,
-  type ChannelErrorCode,
-  type NetworkLimit,
-} from '../../domain/channel-error.ts';
+import { failureAdvice, settleAdvice, type ChannelErrorCode } from '../../domain/channel-error.ts';
 import { fateOfChannel } from '../../domain/after-attempt.ts';
 import { limitEndMs, type NextAttempt } from '../../domain/next-attempt.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/statuses.ts';
 import { markAccessLost } from '../../services/channels/mark-access.ts';
+import { reconnectAdvice } from '../channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readJobEntries } from './attempt.ts';
-import { decideNext, type PublishFailure } from './failures.ts';
+import { decideNext, type NextTry, type PublishFailure } from './failures.ts';
 import { isWhole, type PublishJob } from './job.ts';
+import { waitText } from './pacing.ts';
 
-type Recorded =
-  | { readonly kind: 'retry'; readonly atMs: number; readonly code: ChannelErrorCode }
-  | {
-      readonly kind: 'final';
-      readonly status: ChannelStatus;
-      /** Why the post was not published; null if it was stopped. */
-      readonly code: ChannelErrorCode | null;
-      readonly deliveryIds: readonly string[];
-    };
-
-type FailureReport = {
-  /** Shown to the user. */
-  readonly message: string;
-  readonly code: ChannelErrorCode;
-  /** A request may have arrived, so the outcome is unknown. */
-  readonly isInDoubt: boolean;
+/** What became of a channel whose attempt ended it. */
+export type ChannelOutcome = {
+  readonly status: ChannelStatus;
+  /** Why the post was not published, for the Temporal UI; null if it was published or stopped. */
+  readonly code: ChannelErrorCode | null;
+  /** Deliveries of a `channel.needs_reconnect` event to start. */
+  readonly deliveryIds: readonly string[];
 };
 
 /**
  * Stores why an attempt failed, and the next step: another attempt, another reconcile of an open part, or the channel's
  * end. A channel that another attempt ended keeps its result. A post with a new time is sent then, whatever the outcome
- * here; its open parts are reconciled first.
+ * here; its open parts are reconciled first. A channel whose request may have arrived ends as unconfirmed, whatever the
+ * error was.
  */
 export async function recordFailure(
   deps: ActivityDeps,
   job: PublishJob,
   failure: PublishFailure,
-): Promise<Recorded> {
-  return deps.orm.em.fork().transactional(async (em): Promise<Recorded> => {
+): Promise<ChannelOutcome | NextTry> {
+  return deps.orm.em.fork().transactional(async (em): Promise<ChannelOutcome | NextTry> => {
     const { status: post, entries } = await lockPostAndLedger(em, deps, job);
     const isInDoubt = entries.some(isOpen);
-    const { failure: seen, next } = await decideNext(em, deps, job, { failure, entries });
-    const report = {
-      message: describePart(deps, job, { message: seen.message, entries }),
-      isInDoubt,
-      code: seen.code,
-    };
     const isPartLive = entries.some(isSent);
+    const { failure: seen, next } = await decideNext(em, deps, job, { failure, entries });
+    const message = describePart(deps, job, { message: seen.message, entries });
     const fate = fateOfChannel({ post, isInDoubt, isPartLive, next });
     const deliveryIds = await recordForOthers(em, deps, job, seen, next);
-    if (fate === 'scheduled' || fate === 'draft') {
-      await query(
+    // Unless another attempt ended it.
+    const store = (values: RawBuilder<unknown>): Promise<unknown> =>
+      query(
         em,
-        sql`update post_channels pc set ${waitingValues(fate)} where ${openChannel(job)}`,
+        sql`update post_channels pc set ${values}
+          where pc.id = ${job.postChannelId} and pc.workspace_id = ${job.workspaceId} and ${isOpenChannel}`,
       );
-      return { kind: 'final', status: fate, code: null, deliveryIds };
+    if (fate === 'scheduled' || fate === 'draft') {
+      await store(waitingValues(fate));
+      return { status: fate, code: null, deliveryIds };
     }
 
     if (next.kind === 'retry' && fate === 'retry') {
-      await recordRetry(em, job, { ...next, ...report });
+      const { atMs, counts } = next;
+      const error = waitText(message, seen.code, atMs, isInDoubt);
+      const values = retryingValues({ code: seen.code, error }, new Date(atMs));
+      await store(sql`${values}, tries = tries + ${counts ? 1 : 0}::int`);
       // Not again while the same problem lasts: a network that is away all day would make hundreds of events.
       if (post === 'publishing' && job.errorCode !== seen.code) {
         const { channelId: channel_id } = job;
         await recordPostEvent(em, job, 'post.retrying', deps, { channel_id });
       }
 
-      return { kind: 'retry', atMs: next.atMs, code: seen.code };
+      return { code: seen.code, atMs };
     }
 
     const code = next.kind === 'retry' || fate === 'cancelled' ? 'cancelled' : next.code;
-    const advice = isInDoubt
-      ? settleAdvice(nameOfDoubted(deps, job, entries))
-      : failureAdvice(code, null, isPartLive);
-    const end = await recordEnd(em, job, { ...report, code, advice });
-    await refinalizeCancelled(em, job, {
-      publicUrl: deps.publicUrl,
-      rules: deps.rules,
-      now: deps.now(),
-    });
-    return { kind: 'final', status: end, code: codeOfEnd(end, code), deliveryIds };
+    const end = isInDoubt
+      ? unconfirmedValues(
+          `${unconfirmedText(message)} ${settleAdvice(nameOfDoubted(deps, job, entries))}`,
+        )
+      : failedValues({ code, error: `${message} ${failureAdvice(code, null, isPartLive)}` });
+    await store(sql`${end}, url = null, tries = tries + 1`);
+    await refinalizeCancelled(em, job, deps);
+    return isInDoubt
+      ? { status: 'unconfirmed', code: 'unconfirmed', deliveryIds }
+      : { status: 'failed', code, deliveryIds };
   });
 }
 
@@ -141,81 +132,28 @@ async function recordForOthers(
   em: Em,
   deps: ActivityDeps,
   job: PublishJob,
-  { code, message, retryAtMs, limit }: PublishFailure,
+  { code, message, retryAtMs, limit: scope }: PublishFailure,
   next: NextAttempt,
 ): Promise<readonly string[]> {
   if (code === 'rate_limited' && (next.kind === 'retry' || retryAtMs !== undefined)) {
-    const endMs = limitEndMs(retryAtMs, job.dueAt.getTime(), deps.now().getTime());
-    await recordLimit(em, deps, job, { scope: limit, untilMs: endMs });
+    const nowMs = deps.now().getTime();
+    const untilMs = limitEndMs(retryAtMs, job.dueAt.getTime(), nowMs);
+    if (scope === 'channel') {
+      await query(
+        em,
+        sql`update channels set parked_until = greatest(parked_until, ${new Date(untilMs)})
+          where id = ${job.channelId} and workspace_id = ${job.workspaceId}`,
+      );
+    } else {
+      deps.limits.announced.add(job, { scope, untilMs }, nowMs);
+    }
   }
 
   const starts = next.kind === 'retry' ? 'outbox' : 'workflow';
   return code === 'access_lost'
-    ? markAccessLost(em, deps, job, `${message} Connect the channel again.`, starts)
+    ? markAccessLost(em, deps, job, reconnectAdvice(message), starts)
     : [];
 }
-
-async function recordLimit(
-  em: Em,
-  { limits, now }: ActivityDeps,
-  job: PublishJob,
-  limit: NetworkLimit,
-): Promise<void> {
-  if (limit.scope !== 'channel') {
-    limits.announced.add(job, limit, now().getTime());
-    return;
-  }
-
-  await query(
-    em,
-    sql`update channels set parked_until = greatest(parked_until, ${new Date(limit.untilMs)})
-      where id = ${job.channelId} and workspace_id = ${job.workspaceId}`,
-  );
-}
-
-const codeOfEnd = (status: ChannelStatus, code: ChannelErrorCode | null): ChannelErrorCode | null =>
-  status === 'unconfirmed' ? 'unconfirmed' : code;
-
-/** A channel whose request may have arrived ends as unconfirmed, whatever the error was. */
-async function recordEnd(
-  em: Em,
-  job: PublishJob,
-  { message, code, isInDoubt, advice }: FailureReport & { readonly advice: string },
-): Promise<ChannelStatus> {
-  const error = `${isInDoubt ? unconfirmedText(message) : message} ${advice}`;
-  const end = isInDoubt ? unconfirmedValues(error) : failedValues({ code, error });
-  await query(
-    em,
-    sql`update post_channels pc set ${end}, url = null, tries = tries + 1
-      where ${openChannel(job)}`,
-  );
-  return isInDoubt ? 'unconfirmed' : 'failed';
-}
-
-async function recordRetry(
-  em: Em,
-  job: PublishJob,
-  {
-    counts,
-    code,
-    atMs,
-    message,
-    isInDoubt,
-  }: FailureReport & { readonly atMs: number; readonly counts: boolean },
-): Promise<void> {
-  const error = isInDoubt
-    ? inDoubtText(message, code, atMs)
-    : `${message} ${failureAdvice(code, atMs)}`;
-  await query(
-    em,
-    sql`update post_channels pc set ${retryingValues({ code, error }, new Date(atMs))}, tries = tries + ${counts ? 1 : 0}::int
-      where ${openChannel(job)}`,
-  );
-}
-
-/** SQL: the channel, unless another attempt ended it. */
-const openChannel = ({ workspaceId, postChannelId }: PublishJob) =>
-  sql`pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and ${isOpenChannel}`;
 
 // Messages for the post's owner.
 

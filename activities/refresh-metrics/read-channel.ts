@@ -1,8 +1,7 @@
 import { isDatabaseUnavailable } from '../../db/database-errors.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { describeError } from '../../runtime/logger.ts';
-import { markAccessLost } from '../../services/channels/mark-access.ts';
-import { isReconnected, NewTokenError } from '../channel-account.ts';
+import { loseAccess, NewTokenError } from '../channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 import {
   askNetwork,
@@ -158,7 +157,8 @@ async function handleReadFailure(
   }
 
   const isLost =
-    error.code === 'access_lost' && (await markLostUnlessReconnected(deps, account, error));
+    error.code === 'access_lost' &&
+    (await deps.orm.em.fork().transactional((em) => loseAccess(em, deps, account, error.message)));
   const until = new Date(untilOf(error, isLost, nowMs));
   await rescheduleTo(deps, rest, until);
   const limit = error.code === 'rate_limited' ? error.limit : 'channel';
@@ -183,21 +183,6 @@ function untilOf({ code, retryAtMs }: NetworkError, isLost: boolean, nowMs: numb
     ? nowMs + refusedMs
     : Math.max(nowMs + soonMs, retryAtMs ?? nowMs + failedMs);
 }
-
-/** @returns whether the channel lost its access; false if the account was connected again meanwhile. */
-const markLostUnlessReconnected = (
-  deps: ActivityDeps,
-  account: ReadAccount,
-  { message }: NetworkError,
-): Promise<boolean> =>
-  deps.orm.em.fork().transactional(async (em) => {
-    if (await isReconnected(em, account)) {
-      return false;
-    }
-
-    await markAccessLost(em, deps, account, `${message} Connect the channel again.`, 'outbox');
-    return true;
-  });
 
 function logFailure({ log }: ActivityDeps, account: ReadAccount, error: unknown): void {
   const { platform, channelId } = account;

@@ -2,33 +2,76 @@ import { cancellationSignal } from '@temporalio/activity';
 import { sql } from 'kysely';
 import { isBeingRemoved, unpublishValues } from '../../db/channel-status.ts';
 import { LimitedError } from '../../db/ledger/intents.ts';
-import { sentPartsOf } from '../../db/ledger/entries.ts';
+import { lastRun, readEntries, sentPartsOf, type LedgerEntry } from '../../db/ledger/entries.ts';
+import { markRejected } from '../../db/ledger/outcomes.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
-import { failureAdvice, type ChannelErrorCode } from '../../domain/channel-error.ts';
+import {
+  failureAdvice,
+  type ChannelErrorCode,
+  type NetworkLimit,
+} from '../../domain/channel-error.ts';
 import { nextRemovalMs } from '../../domain/next-attempt.ts';
+import type { Unpublish } from '../../domain/post-view.ts';
 import type { UnpublishStatus } from '../../domain/statuses.ts';
 import { NetworkError, type Network } from '../../networks/network.ts';
-import { markAccessLost } from '../../services/channels/mark-access.ts';
-import { isReconnected } from '../channel-account.ts';
+import { accountColumns, loseAccess, type ChannelAccount } from '../channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { heartbeating } from '../heartbeating.ts';
-import { classifyError, type PublishFailure } from '../publish-channel/failures.ts';
-import { retryFailure } from '../publish-channel/publish-channel.ts';
+import { classifyError, newAccessWaitMs } from '../publish-channel/failures.ts';
+import { attemptTimeoutMs, retryFailure } from '../publish-channel/publish-channel.ts';
 import { askNetwork } from '../refresh-metrics/ask-network.ts';
-import {
-  loadRemoval,
-  recordRemoved,
-  recordRemovedPart,
-  type Removal,
-  type RemovalRequest,
-} from './load-removal.ts';
+import type { UnpublishRequest } from './unpublish-request.ts';
 
-/** In milliseconds, for all requests of one attempt. Below the activity's startToCloseTimeout. */
-const attemptTimeoutMs = 4 * 60_000;
+export type RemovalRequest = UnpublishRequest & { readonly postChannelId: string };
 
-/** Delay after which a newer access is used, in milliseconds. */
-const newAccessWaitMs = 1000;
+/** The removal of a post from one channel. Each attempt reads it again. */
+type Removal = RemovalRequest &
+  ChannelAccount & {
+    readonly isDisconnected: boolean;
+    readonly unpublish: Unpublish;
+    readonly url: string | null;
+    /** The rate limit with the latest end, which may have passed. */
+    readonly limit: NetworkLimit | null;
+    /** The live parts, in order. */
+    readonly live: readonly LedgerEntry[];
+  };
+
+type Row = Omit<Removal, 'postId' | 'postChannelId' | 'limit' | 'live'> & {
+  readonly parkedUntil: Date | null;
+};
+
+/** @returns null if the channel no longer exists. */
+async function loadRemoval(
+  { orm, limits }: ActivityDeps,
+  request: RemovalRequest,
+): Promise<Removal | null> {
+  const { workspaceId, postId, postChannelId } = request;
+  const em = orm.em.fork();
+  const [row] = await query(
+    em,
+    sql<Row>`
+      select ${accountColumns}, c.disconnected_at is not null as "isDisconnected", pc.unpublish, pc.url,
+        c.parked_until as "parkedUntil"
+      from post_channels pc
+      join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+      left join channel_grants g on g.channel_id = c.id and g.workspace_id = c.workspace_id
+      where pc.id = ${postChannelId} and pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}
+        and pc.unpublish is not null`,
+  );
+  if (!row) {
+    return null;
+  }
+
+  const entries = await readEntries(em, request, lastRun(request));
+  const { parkedUntil, ...removal } = row;
+  return {
+    ...request,
+    ...removal,
+    limit: limits.announced.longest(removal, parkedUntil),
+    live: entries.filter(({ state }) => state === 'sent'),
+  };
+}
 
 export type RemovalOutcome = {
   /** `gone`: the post no longer has the channel. */
@@ -98,7 +141,8 @@ async function removeParts(
     for (const [index, part] of [...live.entries()].toReversed()) {
       result = (await remove?.(connection, sent.slice(0, index + 1))) ?? result;
       if (index > 0) {
-        await recordRemovedPart(deps, removal, part);
+        const { workspaceId, postChannelId } = removal;
+        await query(deps.orm.em.fork(), markRejected(workspaceId, postChannelId, part, deps.now()));
       }
     }
 
@@ -106,6 +150,31 @@ async function removeParts(
     return { status: result, code: null };
   });
 }
+
+/**
+ * Records the end of a removal, with the first part. The URL and the last metrics stay as history; `gone_at` ends the
+ * reading of metrics.
+ */
+const recordRemoved = (
+  { orm, now }: ActivityDeps,
+  { workspaceId, postId, postChannelId, unpublish }: Removal,
+  status: 'removed' | 'not_found',
+): Promise<void> =>
+  orm.em.fork().transactional(async (em) => {
+    const end: Unpublish = { ...unpublish, status, error: null, error_code: null };
+    await query(
+      em,
+      sql`select 1 from posts where id = ${postId} and workspace_id = ${workspaceId} for update`,
+    );
+    await query(
+      em,
+      sql`update post_channels pc set ${unpublishValues(end)}, next_metrics_at = null,
+          error = pc.error || ' What was live has been removed since.',
+          gone_at = case when pc.status = 'published' then coalesce(pc.gone_at, ${now()}) else pc.gone_at end
+        where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and ${isBeingRemoved}`,
+    );
+    await query(em, markRejected(workspaceId, postChannelId, { part: 0 }, now()));
+  });
 
 /** Stores why an attempt failed. @throws ApplicationFailure if another one follows. */
 async function endAttempt(
@@ -116,7 +185,14 @@ async function endAttempt(
   const failure = classifyError(deps, removal, error);
   const { code, message } = failure;
   const nextMs = await deps.orm.em.fork().transactional(async (em) => {
-    const atMs = await nextAttemptMs(em, deps, removal, failure);
+    const nowMs = deps.now().getTime();
+    const isRenewed =
+      failure.hasNewAccess ||
+      (code === 'access_lost' && !(await loseAccess(em, deps, removal, message)));
+    // Networks limit deletions apart from posts, so the limit is not stored: it would hold back posts of the channel.
+    const atMs = isRenewed
+      ? nowMs + newAccessWaitMs
+      : nextRemovalMs(failure, Date.parse(removal.unpublish.requested_at), nowMs);
     const advice = atMs === null ? finalAdvice(code) : failureAdvice(code, atMs);
     await store(em, removal, atMs === null ? 'failed' : 'pending', `${message} ${advice}`, code);
     return atMs;
@@ -126,28 +202,6 @@ async function endAttempt(
   }
 
   return { status: 'failed', code };
-}
-
-/** Also stores lost access, with its event. */
-async function nextAttemptMs(
-  em: Em,
-  deps: ActivityDeps,
-  removal: Removal,
-  failure: PublishFailure,
-): Promise<number | null> {
-  const nowMs = deps.now().getTime();
-  const { code, message, retryAtMs, hasNewAccess } = failure;
-  if (hasNewAccess || (code === 'access_lost' && (await isReconnected(em, removal)))) {
-    return nowMs + newAccessWaitMs;
-  }
-
-  if (code === 'access_lost') {
-    await markAccessLost(em, deps, removal, `${message} Connect the channel again.`, 'outbox');
-  }
-
-  const requestedAtMs = Date.parse(removal.unpublish.requested_at);
-  // Networks limit deletions apart from posts, so the limit is not stored: it would hold back posts of the channel.
-  return nextRemovalMs({ code, retryAtMs }, requestedAtMs, nowMs);
 }
 
 async function endUnsupported(

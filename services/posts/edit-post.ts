@@ -136,7 +136,7 @@ async function applyEdit(
   }
 
   if (channels.removed.length > 0) {
-    await finalizeIfPublished(em, scope, { ...deps, now: deps.now() });
+    await finalizeIfPublished(em, scope, deps);
   }
 
   await recordAudit(em, caller, 'post.edited', postId);

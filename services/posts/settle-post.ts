@@ -81,7 +81,7 @@ export async function settlePost(
     await em.flush();
     await forgetMetricDays(em, row);
     await sumMetrics(em, workspaceId, [postId]);
-    const deliveryIds = await end(em, scope, { ...deps, now });
+    const deliveryIds = await end(em, scope, { ...deps, now: () => now });
     await em.refresh(post);
     if (hasEnded(post)) {
       // In the outbox, because its last workflow still shows the old outcome. A publishing post must not be signalled:

@@ -1,9 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import type { ActivityDeps } from '../../activities/deps.ts';
-import {
-  publishChannel,
-  type ChannelOutcome,
-} from '../../activities/publish-channel/publish-channel.ts';
+import { publishChannel } from '../../activities/publish-channel/publish-channel.ts';
+import type { ChannelOutcome } from '../../activities/publish-channel/record-failure.ts';
 import { createLimits } from '../../activities/limits.ts';
 import { createWorkspace } from '../../cli/admin/workspaces.ts';
 import { PostChannel } from '../../db/entities/post-channels.ts';

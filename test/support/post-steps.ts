@@ -2,10 +2,8 @@ import type { ExecutionContext } from 'ava';
 import { claimPost, type Claim } from '../../activities/claim-post.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import { finalizePost, type Finalized } from '../../activities/finalize-post.ts';
-import {
-  publishChannel,
-  type ChannelOutcome,
-} from '../../activities/publish-channel/publish-channel.ts';
+import { publishChannel } from '../../activities/publish-channel/publish-channel.ts';
+import type { ChannelOutcome } from '../../activities/publish-channel/record-failure.ts';
 import type { ServiceDeps } from '../../services/deps.ts';
 import { disconnectChannel } from '../../services/channels/disconnect-channel.ts';
 import { cancelPost } from '../../services/posts/cancel-post.ts';

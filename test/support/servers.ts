@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import type { ChannelOutcome } from '../../activities/publish-channel/publish-channel.ts';
+import type { ChannelOutcome } from '../../activities/publish-channel/record-failure.ts';
 import type { Connection } from '../../networks/network.ts';
 import type { Attempted } from './attempt.ts';
 import { clockedChannel, type ClaimedPost, type ClockedChannel } from './claimed-posts.ts';

@@ -7,7 +7,7 @@ import {
   readRestoreCounter,
 } from '../../db/restore-counter.ts';
 import { loadStoredCounter, storeCounter } from '../../temporal/namespace.ts';
-import { ensureSweepSchedule } from '../../worker/schedules.ts';
+import { ensureSchedule, sweepSchedule } from '../../worker/schedules.ts';
 import { postsQueue, postWorkflowId, sweepScheduleId } from '../../workflows/messages.ts';
 import { adminOf } from '../cli/admin/admin.ts';
 import { startApiProcess } from '../support/api-process.ts';
@@ -199,7 +199,7 @@ test('a worker on the wrong database polls nothing, and exits with the cause', a
   const temporalEnv = await freshNamespace();
   const { client, connection, namespace } = temporalClient(t, temporalEnv);
   const ofAnother = '019a0000-0000-7000-8000-000000000000';
-  await ensureSweepSchedule(client, ofAnother);
+  await ensureSchedule(client, sweepSchedule, ofAnother);
   const pollers = async () => {
     const taskQueue = { name: postsQueue };
     const request = { namespace, taskQueue, taskQueueType: workflowTasks };
@@ -224,7 +224,7 @@ test('an API whose posts would go to workers of another database exits, and logs
   const punctual = await startApi(t, {});
   const temporalEnv = await freshNamespace();
   const { client } = temporalClient(t, temporalEnv);
-  await ensureSweepSchedule(client, '019a0000-0000-7000-8000-000000000000');
+  await ensureSchedule(client, sweepSchedule, '019a0000-0000-7000-8000-000000000000');
   const api = await startApiProcess(t, {
     ...temporalEnv,
     DATABASE_URL: punctual.databaseUrl,

@@ -7,7 +7,7 @@ import type { Logger } from '../../runtime/logger.ts';
 import { isTemporalUnavailable } from '../../temporal/connect.ts';
 import { ensureSearchAttributes } from '../../temporal/ensure-search-attributes.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
-import { ensureSweepSchedule, keepScheduled } from '../../worker/schedules.ts';
+import { ensureSchedule, keepScheduled, sweepSchedule } from '../../worker/schedules.ts';
 import { postsQueue, postWorkflowId, sweepScheduleId } from '../../workflows/messages.ts';
 import { searchAttributeKeys } from '../../workflows/search-attributes.ts';
 import { status } from '../support/answers.ts';
@@ -37,7 +37,7 @@ const scheduleOf = (client: Client) => client.schedule.getHandle(sweepScheduleId
 
 /** Schedules the sweep. One call is enough, unless Temporal does not respond in time on a busy machine. */
 const ensured = (client: Client): Promise<boolean> =>
-  poll(() => ensureSweepSchedule(client, 'ours').then(() => true, unlessAway), Boolean);
+  poll(() => ensureSchedule(client, sweepSchedule, 'ours').then(() => true, unlessAway), Boolean);
 
 function unlessAway(error: unknown): false {
   if (isTemporalUnavailable(error)) {
