@@ -192,7 +192,11 @@ async function endAttempt(
     // Networks limit deletions apart from posts, so the limit is not stored: it would hold back posts of the channel.
     const atMs = isRenewed
       ? nowMs + newAccessWaitMs
-      : nextRemovalMs(failure, Date.parse(removal.unpublish.requested_at), nowMs);
+      : nextRemovalMs(
+          { code, retryAtMs: failure.retryAtMs },
+          Date.parse(removal.unpublish.requested_at),
+          nowMs,
+        );
     const advice = atMs === null ? finalAdvice(code) : failureAdvice(code, atMs);
     await store(em, removal, atMs === null ? 'failed' : 'pending', `${message} ${advice}`, code);
     return atMs;

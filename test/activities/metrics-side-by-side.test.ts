@@ -206,14 +206,6 @@ test('an account that its network refuses uses up no budget of other accounts', 
   }
 });
 
-test('a budget of zero reads nothing', async (t) => {
-  const channel = await newChannel(t, measuredNetwork({ readsPerMonth: 0 }));
-  await channel.publish({ likes: 1 });
-  channel.pass(15 * minute);
-  t.deepEqual(await channel.refresh(), { ...nothing, postponed: 1 });
-  t.deepEqual(channel.network.reads, []);
-});
-
 test('a network that is read once a day reads a post no sooner, even on request', async (t) => {
   const channel = await newChannel(t, measuredNetwork({}, day));
   const post = await channel.publish({ likes: 1 });

@@ -203,19 +203,6 @@ test('a worker whose clock is behind does not wait longer than necessary', async
   t.is(network.live.length, 1);
 });
 
-test('a vanished post is sent again after a minute and counts one attempt', async (t) => {
-  const network = fakeNetwork(minute);
-  const channel = await newChannel(t, network);
-  const post = await channel.newPost(['Hello']);
-  network.fates.push({ kind: 'vanished' });
-  // The network may still show the first send until then.
-  t.like(await post.attempt(), { kind: 'again', inMs: minute });
-
-  channel.pass(minute);
-  t.like(await post.attempt(), { kind: 'done', status: 'published' });
-  t.is((await post.row()).tries, 1);
-});
-
 const hour = 60 * minute;
 
 test('posts whose first attempt comes days late all fail', async (t) => {

@@ -3,41 +3,13 @@ import { beforeTests } from '../support/before-tests.ts';
 import { clockedChannel, type ClaimedPost, type ClockedChannel } from '../support/claimed-posts.ts';
 import { freshDatabase } from '../support/database.ts';
 import { down, fails, type Fate, liveTexts } from '../support/networks.ts';
-import { addFakeChannel } from '../support/seed.ts';
-import {
-  countOf,
-  hangingNetwork,
-  newNetwork,
-  postsOf,
-  beginEach,
-  untilUnderWay,
-} from '../support/servers.ts';
+import { countOf, hangingNetwork, newNetwork, postsOf, beginEach } from '../support/servers.ts';
 
 const second = 1000;
 
 const database = beforeTests(test, freshDatabase);
 const newChannel = (t: ExecutionContext, network = newNetwork()) =>
   clockedChannel(t, network, database().url);
-
-test('a server without responses gets at most 15 concurrent posts of a workspace; another server of the network is unaffected', async (t) => {
-  const network = hangingNetwork();
-  const channel = await newChannel(t, network);
-  const stranger = await addFakeChannel(channel.deps, channel.workspaceId, network.id, {
-    baseUrl: 'https://other.example',
-    remoteId: crypto.randomUUID(),
-  });
-  const posts = await postsOf(channel, 20);
-  const attempts = posts.map((post) => post.attempt());
-  await untilUnderWay(network, 15);
-
-  const elsewhere = await channel.newPost(['Elsewhere'], [], stranger);
-  t.like(await elsewhere.attempt(), { status: 'published' });
-  t.is(network.so.underWay, 15);
-  network.answer();
-  t.is(countOf(await Promise.all(attempts), 'done'), 15);
-  t.is(network.so.most, 15);
-  t.is(network.sends.length, 16);
-});
 
 test('an attempt without a slot sends nothing, does not count, stores the reason and is repeated', async (t) => {
   const network = hangingNetwork();

@@ -198,16 +198,6 @@ test.serial('a post that is being sent for longer than usual is not found', asyn
   t.is((await client.finalPost(id)).status, 'published');
 });
 
-test.serial('a post that waits for its next attempt is not found', async (t) => {
-  const network = fakeNetwork();
-  const workspace = await newWorkspace(t, network);
-  network.fates.push(later());
-  await untilChannelIs(workspace, await workspace.schedule(0), 'retrying');
-
-  t.like(await sweep(10 * minutes), { looked: 1, overdue: 0 });
-  t.like(await sweep(12 * minutes), { looked: 1, overdue: 0 });
-});
-
 test.serial('of ten concurrent sweeps one finds the lost post', async (t) => {
   const network = fakeNetwork();
   const { client, lose } = await newWorkspace(t, network);

@@ -125,21 +125,6 @@ test.serial(
   },
 );
 
-test.serial('a purge covers every workspace', async (t) => {
-  const { client } = await newEndpoint();
-  const { punctual } = api;
-  const other = await api.newClient();
-  await other.post('/webhooks', hook);
-  for (const { workspaceId } of [client, other]) {
-    await storeDelivery(punctual, workspaceId, 'delivered', aged(31));
-    await storeDelivery(punctual, workspaceId, 'delivered', aged(1));
-  }
-
-  t.is(await purge(), 4);
-
-  t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 2 });
-});
-
 test.serial(
   'one sweep purges ten thousand deliveries, oldest first, and the next one continues',
   async (t) => {

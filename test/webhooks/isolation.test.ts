@@ -75,28 +75,6 @@ async function deliverAll(
 }
 
 test.serial(
-  '20 events of one workspace arrive while 4 of 100 events of another one wait for responses',
-  async (t) => {
-    const { answer, waiting, lost, release } = held();
-    const hanging = await endpointWithHeldSlots(api, answer);
-    const healthy = await api.subscribe(status(204));
-    const [slow, quick] = [await queued(hanging, 100), await queued(healthy, 20)];
-    const first = attemptAll(hanging, slow);
-    await hanging.receiver.nth(4);
-
-    t.is(await deliverAll(healthy, quick), 20);
-
-    const others = await first.waiting(96);
-    t.is(waiting(), 4);
-    t.is(lost(), 0);
-    t.is(hanging.receiver.arrived.length, 4);
-    release(status(204));
-    t.is((await first.delivered()).length, 4);
-    t.is(await deliverAll(hanging, others), 96);
-  },
-);
-
-test.serial(
   '1,000 events wait for a hanging receiver, and all arrive four at a time once it recovers',
   async (t) => {
     const { answer, waiting, most, release } = held();

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import type { DeliveryView } from '../../services/webhooks/read-deliveries.ts';
 import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
-import { held, status, type Answer } from '../support/answers.ts';
+import { held, status } from '../support/answers.ts';
 import type { Client } from '../support/client.ts';
 import { heldClock } from '../support/database-clock.ts';
 import { ownPool } from '../support/kit.ts';
@@ -11,7 +11,6 @@ import { withoutTimeouts } from '../support/egress-without-timeouts.ts';
 import { poll } from '../support/poll.ts';
 import { startWorkers, type Punctual } from '../support/punctual.ts';
 import { isSignedWith } from '../support/receiver.ts';
-import type { TestReceiver } from '../support/receivers.ts';
 import { fakeChannel } from '../support/seed.ts';
 import { countDeliveries, queueEvents } from '../support/seed-deliveries.ts';
 import { targetOf, tcpGate, throughGate } from '../support/tcp-gate.ts';
@@ -25,19 +24,6 @@ const test = needs('temporal');
 const api = sharedWebhooks(test, { workers: true });
 /** A dead worker's requests are taken over half a minute after they began. */
 const patienceMs = 200_000;
-
-type Endpoint = { readonly id: string; readonly receiver: TestReceiver };
-
-async function subscribeAll(client: Client, answers: readonly Answer[]): Promise<Endpoint[]> {
-  const endpoints: Endpoint[] = [];
-  for (const answer of answers) {
-    const receiver = api.receiver(answer);
-    const hook = { url: receiver.url, events: ['post.published'] };
-    endpoints.push({ receiver, id: (await client.post('/webhooks', hook)).body.webhook.id });
-  }
-
-  return endpoints;
-}
 
 async function publish(client: Client): Promise<string> {
   const { body } = await client.post('/posts', {
@@ -62,36 +48,6 @@ test('a post without subscribed endpoints is published, with an event and no del
       [client.workspaceId, client.workspaceId],
     );
   t.deepEqual(counted, { events: 1, deliveries: 0 });
-});
-
-test('an endpoint gets its event once', async (t) => {
-  const client = await api.newClient();
-  const [endpoint] = await subscribeAll(client, [status(204)]);
-  await publish(client);
-
-  t.is((await client.finalDelivery(endpoint?.id ?? '')).status, 'delivered');
-
-  t.is(endpoint?.receiver.arrived.length, 1);
-});
-
-test('while one of ten endpoints hangs, the other nine get the same bytes', async (t) => {
-  const client = await api.newClient();
-  const { answer, waiting, lost, release } = held();
-  const good = Array.from({ length: 9 }, () => status(204));
-  const [slow, ...others] = await subscribeAll(client, [answer, ...good]);
-  await publish(client);
-  const first = await slow?.receiver.nth(1);
-  for (const { receiver } of others) {
-    t.is((await receiver.nth(1)).body, first?.body ?? '');
-  }
-
-  t.is(waiting(), 1);
-  t.is(lost(), 0);
-  release(status(204));
-  for (const { id, receiver } of [slow, ...others].flatMap((each) => each ?? [])) {
-    t.is((await client.finalDelivery(id)).status, 'delivered');
-    t.is(receiver.arrived.length, 1);
-  }
 });
 
 test('a waiting delivery ends without a request when its endpoint is deleted', async (t) => {

@@ -1,7 +1,7 @@
 import { NetworkError } from '../../networks/network.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { needs } from '../support/needs.ts';
-import { fakeNetwork, heldNetwork, type FakeNetwork } from '../support/networks.ts';
+import { fakeNetwork, type FakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { fakeChannel } from '../support/seed.ts';
 import { sharedWebhooks } from '../support/webhooks.ts';
@@ -79,55 +79,4 @@ test('a rescheduled post in doubt is reconciled as soon as it is cancelled again
   t.is(await result(), 'published');
   t.is(network.sends.length, 1);
   t.deepEqual(await eventTypes(), ['post.published']);
-});
-
-test('a thread that is cancelled during its first part and then rate limited keeps that part, and a new time sends the rest', async (t) => {
-  const slow = heldNetwork();
-  const { client, id, shown, result, eventTypes } = await post(slow, ['One', 'Two']);
-  await slow.held();
-  t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
-  const retryAtMs = Date.now() + 3_600_000;
-  const error = new NetworkError('rate_limited', 'Slowly.', { accepted: 'no', retryAtMs });
-  slow.fates.push({ kind: 'taken' }, { kind: 'fails', error });
-  slow.release();
-
-  t.is(await result(), 'stopped');
-  const { status, channels } = await shown();
-  t.is(status, 'draft');
-  const live = slow.live[0]?.sent.url;
-  t.like(channels[0], { status: 'failed', error_code: 'cancelled', retryable: false });
-  t.true(channels[0].error.includes(live), channels[0].error);
-  t.deepEqual(await eventTypes(), []);
-
-  const edited = await client.patch(`/posts/${id}`, { schedule_in_minutes: 600 });
-  t.like(edited.body.post.channels[0], { status: 'scheduled', error: null, url: live });
-  t.is(slow.live.length, 1);
-});
-
-test('a thread that is cancelled during its first part goes out as a whole', async (t) => {
-  const slow = heldNetwork();
-  const { client, id, result, eventTypes } = await post(slow, ['One', 'Two']);
-  await slow.held();
-  t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
-  slow.release();
-
-  t.is(await result(), 'published');
-  t.is(slow.live.length, 2);
-  t.deepEqual(await eventTypes(), ['post.published']);
-});
-
-test('a send that fails after its post was cancelled is not repeated', async (t) => {
-  const slow = heldNetwork();
-  const { client, id, shown, result } = await post(slow, ['Hello']);
-  await slow.held();
-  t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
-  const error = new NetworkError('network_unavailable', 'Later.', { accepted: 'no' });
-  slow.fates.push({ kind: 'fails', error });
-  slow.release();
-
-  t.is(await result(), 'stopped');
-  const { status, channels } = await shown();
-  t.is(status, 'draft');
-  t.like(channels[0], { status: 'draft', error: null });
-  t.is(slow.live.length, 0);
 });
