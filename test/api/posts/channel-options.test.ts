@@ -47,14 +47,6 @@ test('a channel shows its own text, and the others show the body', async (t) => 
   t.like(only.body.post, { body: null, thread: null });
 });
 
-test('a channel has only the options that its post gives it', async (t) => {
-  const { mastodon, create, shownOf } = await workspace();
-  const options = { visibility: 'unlisted', spoiler_text: 'Birds', sensitive: true };
-  const { status, body } = await create({ [mastodon]: options });
-  t.is(status, 201);
-  t.deepEqual(await shownOf(body.post.id), [options, {}]);
-});
-
 test('an edit replaces the options of all channels at once, and null clears them', async (t) => {
   const { client, mastodon, create, shownOf } = await workspace();
   const { id } = (await create({ [mastodon]: { visibility: 'private', language: 'de' } })).body
@@ -71,14 +63,6 @@ test('an edit replaces the options of all channels at once, and null clears them
   t.deepEqual(await edit({ channel_options: { [mastodon]: {} } }), [{}, {}]);
   await edit({ channel_options: { [mastodon]: { sensitive: true } } });
   t.deepEqual(await edit({ channel_options: null }), [{}, {}]);
-});
-
-test('a channel that is removed and added again has no options', async (t) => {
-  const { client, mastodon, linkedin, create, shownOf } = await workspace();
-  const { id } = (await create({ [mastodon]: { language: 'de' } })).body.post;
-  await client.patch(`/posts/${id}`, { channel_ids: [linkedin] });
-  await client.patch(`/posts/${id}`, { channel_ids: [mastodon] });
-  t.deepEqual(await shownOf(id), [{}]);
 });
 
 test('options count towards the text quota in bytes, when added and when removed', async (t) => {
@@ -145,20 +129,6 @@ for (const [title, options, path, message] of refused) {
     }
   });
 }
-
-test('options of a network without options are refused', async (t) => {
-  const { client } = await workspace();
-  const { punctual } = api;
-  const account = { platform: 'bluesky', handle: 'b.test' } as const;
-  const bluesky = await storeChannel(punctual, client.workspaceId, account);
-  const { status, body } = await client.post('/posts', {
-    body: 'x',
-    channel_ids: [bluesky],
-    channel_options: { [bluesky]: { no_such_option: 1 } },
-  });
-  t.is(status, 400);
-  t.regex(body.error, /Unknown field `no_such_option`. Known: /v);
-});
 
 test('options are validated by the network together with the text', async (t) => {
   const { client, mastodon } = await workspace();

@@ -290,10 +290,3 @@ test('a copy leaves out disconnected channels and deleted files, and names them'
   t.is(refused.status, 409);
   t.regex(refused.body.error, /was disconnected/v);
 });
-
-test('a copy needs the quota of a draft', async (t) => {
-  const { client, create } = await workspace();
-  const id = await create();
-  await limit(api.punctual, client, { drafts: 1 });
-  t.is((await client.post(`/posts/${id}/copy`, {})).body.code, 'quota_exceeded');
-});

@@ -205,17 +205,6 @@ test('keys of another workspace are independent', async (t) => {
   t.true(reused.body.error.includes(theirs.body.post.id));
 });
 
-test('without a key each request creates a post', async (t) => {
-  const { client, rows } = await workspace();
-  const ids = new Set<string>();
-  for (let n = 0; n < 3; n += 1) {
-    ids.add((await client.post('/posts', { body: 'x' })).body.post.id);
-  }
-
-  t.is(ids.size, 3);
-  t.is((await rows()).posts, 3);
-});
-
 test('for 24 hours the key of a deleted post creates no other post', async (t) => {
   const { client, rows } = await workspace();
   const create = () => withKey(client, 'k', { body: 'Once' });

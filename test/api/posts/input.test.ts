@@ -1,12 +1,10 @@
 import test from 'ava';
-import type { Client, Reply } from '../../support/client.ts';
+import type { Client } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { storeChannel } from '../../support/seed.ts';
 import { storedRows } from '../../support/stored-rows.ts';
 
-// The clock of the API is fixed, so that a slow call does not make a time too late.
-const nowMs = Date.now();
-const api = sharedApi(test, { now: () => new Date(nowMs) });
+const api = sharedApi(test);
 
 /** A workspace with a channel, and ids of other channels. */
 async function workspace() {
@@ -131,23 +129,6 @@ test('other line breaks become line breaks and control characters go, in every t
   t.is((await client.post('/posts', { body: '\u0003\u0007' })).body.code, 'empty_body');
 });
 
-test('every text is a distinct idempotency key', async (t) => {
-  const client = await api.newClient();
-  const keys = texts.map((text) => text.slice(0, 200));
-  const made = new Set<string>();
-  for (const key of keys) {
-    const post = { body: 'x', idempotency_key: key };
-    const first = await client.post('/posts', post);
-    t.is(first.status, 201, key);
-    made.add(first.body.post.id);
-    const second = await client.post('/posts', post);
-    t.is(second.status, 200, key);
-    t.is(second.body.post.id, first.body.post.id, key);
-  }
-
-  t.is(made.size, keys.length);
-});
-
 test('names of channels and workspaces may be hostile too', async (t) => {
   for (const text of texts.slice(0, 14)) {
     const client = await api.newClient(text);
@@ -158,86 +139,6 @@ test('names of channels and workspaces may be hostile too', async (t) => {
       t.is(handle, text);
     }
     t.notRegex(handle, /[\p{Cc}\p{Bidi_Control}]/v, 'on one line, in one direction');
-  }
-});
-
-const minuteMs = 60_000;
-
-/** Schedules posts on a channel. */
-async function scheduler(): Promise<(time: object) => Promise<Reply>> {
-  const client = await api.newClient();
-  const channel = await storeChannel(api.punctual, client.workspaceId);
-  return (time) => client.post('/posts', { body: 'x', channel_ids: [channel], ...time });
-}
-
-const dueMs = (reply: Reply): number => Date.parse(reply.body.post.scheduled_at);
-
-test('minutes count from the clock of the server: 0 is now, and fractions are allowed', async (t) => {
-  const schedule = await scheduler();
-  for (const minutes of [0, 0.5, 1 / 60, 90.25, 525_600]) {
-    const reply = await schedule({ schedule_in_minutes: minutes });
-    t.is(reply.status, 201, String(minutes));
-    t.is(reply.body.post.status, 'scheduled');
-    t.true(Math.abs(dueMs(reply) - nowMs - minutes * minuteMs) < 1, String(minutes));
-  }
-});
-
-test('minutes take precedence over a time', async (t) => {
-  const schedule = await scheduler();
-  const later = new Date(nowMs + 60 * minuteMs).toISOString();
-  for (const time of [later, null, '2020-01-01T00:00:00Z', 'no time at all']) {
-    const reply = await schedule({ scheduled_at: time, schedule_in_minutes: 0 });
-    t.is(reply.status, 201, String(time));
-    t.is(dueMs(reply), nowMs, String(time));
-    const { warning } = reply.body.post;
-    t.is(warning?.includes('schedule_in_minutes decided') ?? false, time !== null, String(time));
-  }
-});
-
-test('a time up to 5 minutes ago means now, and an older one is refused with the server’s time', async (t) => {
-  const schedule = await scheduler();
-  const ago = (ms: number) => schedule({ scheduled_at: new Date(nowMs - ms).toISOString() });
-  const reply = await ago(5 * minuteMs);
-  t.is(reply.status, 201);
-  t.is(dueMs(reply), nowMs);
-
-  const late = await ago(5 * minuteMs + 1);
-  t.is(late.status, 400);
-  t.is(late.body.code, 'invalid_scheduled_at');
-  t.regex(late.body.error, /past.*\d{4}-\d\d-\d\dT/v);
-});
-
-test('a time is returned in UTC with milliseconds, whatever its offset', async (t) => {
-  const schedule = await scheduler();
-  const year = new Date(nowMs).getUTCFullYear() + 1;
-  const spellings: [string, string][] = [
-    [`${year}-05-01T09:30:00Z`, `${year}-05-01T09:30:00.000Z`],
-    [`${year}-05-01t09:30:00z`, `${year}-05-01T09:30:00.000Z`],
-    [`${year}-05-01T11:30:00+02:00`, `${year}-05-01T09:30:00.000Z`],
-    [`${year}-05-01T00:00:00+05:45`, `${year}-04-30T18:15:00.000Z`],
-    [`${year}-12-31T23:30:00-01:00`, `${year + 1}-01-01T00:30:00.000Z`],
-    [`${year}-05-01T09:30:00.5Z`, `${year}-05-01T09:30:00.500Z`],
-    [`${year}-05-01T09:30:00.123456789Z`, `${year}-05-01T09:30:00.123Z`],
-    [`${year}-05-01T09:30:00-00:00`, `${year}-05-01T09:30:00.000Z`],
-  ];
-  for (const [sent, expected] of spellings) {
-    const reply = await schedule({ scheduled_at: sent });
-    t.is(reply.status, 201, sent);
-    t.is(reply.body.post.scheduled_at, expected, sent);
-  }
-});
-
-test('29 February is valid only in a leap year', async (t) => {
-  const schedule = await scheduler();
-  const thisYear = new Date(nowMs).getUTCFullYear();
-  const isLeap = (year: number): boolean => new Date(Date.UTC(year, 1, 29)).getUTCDate() === 29;
-  for (const year of [thisYear, thisYear + 1, thisYear + 2]) {
-    const at = Date.UTC(year, 1, 28, 12);
-    const inReach = at > nowMs && at < nowMs + 700 * 24 * 60 * minuteMs;
-    if (inReach) {
-      const reply = await schedule({ scheduled_at: `${year}-02-29T12:00:00Z` });
-      t.is(reply.status, isLeap(year) ? 201 : 400, String(year));
-    }
   }
 });
 

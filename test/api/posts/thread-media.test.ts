@@ -64,12 +64,6 @@ test('files beside a thread belong to its first part', async (t) => {
   t.deepEqual(await filesOf(id), { all: 'a=An a b', parts: ['a=An a', 'b'] });
 });
 
-test('a post without a thread has its files, and no parts', async (t) => {
-  const { a, b, filesOf, create } = await workspace();
-  const id = await create({ body: 'x', media_ids: [b, a], alt_texts: { [a]: 'An a' } });
-  t.deepEqual(await filesOf(id), { all: 'b a=An a', parts: null });
-});
-
 test('an edit that sends a thread as texts warns of each part that loses its files', async (t) => {
   const { client, a, b, create } = await workspace();
   const id = await create({
