@@ -7,10 +7,9 @@ import { sentPartsSummary } from './ledger/parts.ts';
 import type { Em } from './orm.ts';
 import { query } from './query.ts';
 
-/** As PostgreSQL returns them: times within JSON are strings. */
-type ChannelRow = Omit<ChannelFacts, ChannelTime | 'threads' | 'media'> &
-  Readonly<Record<ChannelTime, string | null>> & { readonly media: readonly MediaRow[] | null };
-type ChannelTime = 'retry_at' | 'metrics_updated_at' | 'gone_at';
+type ChannelRow = Omit<ChannelFacts, 'threads' | 'media'> & {
+  readonly media: readonly MediaRow[] | null;
+};
 type MediaRow = Omit<PostFacts['media'][number], 'url'> & {
   readonly linkToken: string;
   readonly name: string;
@@ -105,17 +104,10 @@ function presentPost(row: PostRow, { publicUrl, rules }: PostPresentation): Post
   const linked = (files: readonly MediaRow[]) =>
     files.map((file) => Object.assign({}, file, { url: linkOf(publicUrl, file) }));
   const channels = (row.channels ?? []).map((channel) =>
-    Object.assign(factsOf(channel, rules), { media: channel.media && linked(channel.media) }),
+    Object.assign({}, channel, {
+      threads: rules[channel.platform]?.threads ?? true,
+      media: channel.media && linked(channel.media),
+    }),
   );
   return viewPost({ ...row, media: linked(row.media ?? []) }, channels);
 }
-
-const factsOf = (row: ChannelRow, rules: RulesByPlatform): Omit<ChannelFacts, 'media'> => ({
-  ...row,
-  threads: rules[row.platform]?.threads ?? true,
-  retry_at: momentOf(row.retry_at),
-  metrics_updated_at: momentOf(row.metrics_updated_at),
-  gone_at: momentOf(row.gone_at),
-});
-
-const momentOf = (time: string | null): Date | null => (time === null ? null : new Date(time));

@@ -202,9 +202,9 @@ export type ChannelFacts = Omit<
 > & {
   /** The list of `warning`; null for a row without one. */
   readonly warnings: readonly PostWarning[] | null;
-  readonly retry_at: Date | null;
-  readonly metrics_updated_at: Date | null;
-  readonly gone_at: Date | null;
+  readonly retry_at: Date | string | null;
+  readonly metrics_updated_at: Date | string | null;
+  readonly gone_at: Date | string | null;
   /** Whether its network supports threads. */
   readonly threads: boolean;
   /** The published text; null before. */
@@ -212,15 +212,12 @@ export type ChannelFacts = Omit<
   /** The network's warning about the published post; null before. */
   readonly sent_warning: string | null;
   /** The live parts of a channel that is not published; null when there are none. */
-  readonly live: LiveParts | null;
+  readonly live: {
+    readonly parts: number;
+    /** Of the first part. */ readonly url: string | null;
+  } | null;
   /** Its files instead of the post's; null for none of its own. */
   readonly media: readonly FileFacts[] | null;
-};
-
-type LiveParts = {
-  readonly parts: number;
-  /** The URL of the first part. */
-  readonly url: string | null;
 };
 
 const asPost = onlyFields(postSchema);
@@ -280,16 +277,17 @@ function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
 
 const hasEnded = ({ status, unpublish }: ChannelFacts) => isFinal(status) && !isWithheld(unpublish);
 
-/** The error of a `processing` post already says where it is. */
-const isOut = (post: PostFacts, { live, error_code: code, body, threads }: ChannelFacts) =>
-  live && code !== 'processing'
-    ? liveWarning(live, textsForChannel(post, body, threads), threads)
-    : null;
+/**
+ * Says which parts of a post that is not published are public; no other field shows this. The error of a `processing`
+ * post already says where it is.
+ */
+function isOut(post: PostFacts, { live, error_code: code, body, threads }: ChannelFacts) {
+  if (!live || code === 'processing') {
+    return null;
+  }
 
-/** Says which parts of a post that is not published are public; no other field shows this. */
-function liveWarning(live: LiveParts, texts: readonly string[], threads: boolean): string {
   const [parts, where] = [live.parts, live.url ?? 'an unknown address'];
-  const all = Math.max(texts.length, parts);
+  const all = Math.max(textsForChannel(post, body, threads).length, parts);
   if (!threads || all < 2) {
     return `${parts > 1 ? 'The post and its first comment are' : 'The post is'} live: ${where}.`;
   }
@@ -297,4 +295,5 @@ function liveWarning(live: LiveParts, texts: readonly string[], threads: boolean
   return `${parts} of ${all} parts of the thread ${parts === 1 ? 'is' : 'are'} live, from ${where} on.`;
 }
 
-const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
+/** @param at Within JSON, PostgreSQL writes a time as a text. */
+const iso = (at: Date | string | null): string | null => at && new Date(at).toISOString();
