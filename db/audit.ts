@@ -3,7 +3,7 @@ import type { KeyHolder } from '../domain/api-keys.ts';
 import { causesOf } from '../domain/errors.ts';
 import { newId } from './new-id.ts';
 import type { Em } from './orm.ts';
-import { query } from './query.ts';
+import { query, queryPlanned } from './query.ts';
 
 /** Where a change came from. */
 export type Origin = {
@@ -123,3 +123,50 @@ export const isKeyLost = (error: unknown): boolean =>
     (cause) =>
       'code' in cause && cause.code === '23502' && 'table' in cause && cause.table === 'audit_log',
   );
+
+export type AuditRow = {
+  readonly id: string;
+  readonly at: Date;
+  readonly actor: (typeof actorTypes)[number];
+  readonly actor_id: string | null;
+  readonly last_four: string | null;
+  readonly action: AuditAction;
+  readonly object_id: string;
+  readonly request_id: string | null;
+  readonly address: string | null;
+};
+
+type AuditFilter = {
+  readonly action?: AuditAction | undefined;
+  readonly objectId?: string | undefined;
+  /** Inclusive. */
+  readonly from?: Date | undefined;
+  /** Exclusive. */
+  readonly to?: Date | undefined;
+  /** The last entry of the page before. */
+  readonly after?: { readonly createdAt: Date; readonly id: string } | undefined;
+  readonly limit: number;
+};
+
+/** Selects the changes in a workspace, newest first, each with the end of its key. */
+export function selectAudit(
+  em: Em,
+  workspaceId: string,
+  { action, objectId, from, to, after, limit }: AuditFilter,
+): Promise<AuditRow[]> {
+  const none = sql``;
+  return queryPlanned<AuditRow>(
+    em,
+    sql`select a.id, a.at, a.actor, a.actor_id, coalesce(k.last_four, o.last_four) as last_four, a.action,
+        a.object_id, a.request_id, a.address
+      from audit_log a left join api_keys k on k.id = a.actor_id and k.workspace_id = a.workspace_id
+        left join operator_keys o on o.id = a.actor_id
+      where a.workspace_id = ${workspaceId}
+        ${action === undefined ? none : sql`and a.action = ${action}`}
+        ${objectId === undefined ? none : sql`and a.object_id = ${objectId}`}
+        ${from ? sql`and a.at >= ${from}` : none}
+        ${to ? sql`and a.at < ${to}` : none}
+        ${after ? sql`and (a.at, a.id) < (${after.createdAt}, ${after.id})` : none}
+      order by a.at desc, a.id desc limit ${limit}`,
+  );
+}

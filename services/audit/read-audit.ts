@@ -1,4 +1,4 @@
-import { selectAudit, type AuditRow } from '../../db/audit-list.ts';
+import { selectAudit, type AuditRow } from '../../db/audit.ts';
 import type { AuditAction } from '../../db/audit.ts';
 import type { Em } from '../../db/orm.ts';
 import { queryTime } from '../../domain/due-time.ts';

@@ -1,5 +1,5 @@
 import { recordAudit, type Actor } from '../../db/audit.ts';
-import { countOpenPosts } from '../../db/channel-posts.ts';
+import { countOpenPosts } from '../../db/repositories/channels.ts';
 import { recordEvent } from '../../db/record-event.ts';
 import { eraseChannels, lockChannel, type ChannelKey } from '../../db/repositories/channels.ts';
 import type { DeliveryToSync } from '../../domain/to-sync.ts';

@@ -1,5 +1,5 @@
 import type { Actor } from '../../db/audit.ts';
-import { findLostPosts, type LostPosts } from '../../db/channel-posts.ts';
+import { findLostPosts, type LostPosts } from '../../db/repositories/channels.ts';
 import { Workspace } from '../../db/entities/workspaces.ts';
 import type { Em } from '../../db/orm.ts';
 import { maySendPosts } from '../../db/repositories/links.ts';

@@ -1,6 +1,6 @@
 import { recordAudit, type Actor } from '../../db/audit.ts';
 import type { MediaFile } from '../../db/entities/media.ts';
-import { selectMedia } from '../../db/media-list.ts';
+import { selectMedia } from '../../db/repositories/media.ts';
 import { channelThatNames, leaveDefaults, postThatKeeps } from '../../db/media-use.ts';
 import type { Em } from '../../db/orm.ts';
 import { findMedia, findMediaByLink, lockMedia } from '../../db/repositories/media.ts';

@@ -1,6 +1,6 @@
 import { loadPostViews, type PostPresentation } from '../../db/load-post-view.ts';
 import type { Em } from '../../db/orm.ts';
-import { selectPage, type ListedRow } from '../../db/post-list.ts';
+import { selectPage, type ListedRow } from '../../db/post-search.ts';
 import type { PostSearch, PostTime } from '../../db/post-search.ts';
 import { cut } from '../../domain/errors.ts';
 import { type ChannelResult, type PostView } from '../../domain/post-view.ts';

@@ -1,5 +1,5 @@
 import type { Em } from '../../db/orm.ts';
-import { selectWorkspaces, type WorkspaceRow } from '../../db/workspace-list.ts';
+import { selectWorkspaces, type WorkspaceRow } from '../../db/repositories/workspaces.ts';
 import { brandOf } from '../../domain/brand.ts';
 import { isId } from '../../domain/json-schema.ts';
 import type { Quotas } from '../../domain/quotas.ts';
