@@ -2,15 +2,7 @@ import { sql } from 'kysely';
 import type { Orm } from './orm.ts';
 import { query } from './query.ts';
 
-/** Clock of the database, on which all processes agree whatever their machines' clocks show. */
-export type DatabaseClock = {
-  /** This machine's clock, corrected by the last measurement. */
-  readonly now: () => Date;
-  /** Compares this machine's clock with the database's. @throws if the database does not respond. */
-  readonly measure: () => Promise<void>;
-  /** Measures every 10 s until the returned function is called. */
-  readonly keep: () => () => void;
-};
+export type DatabaseClock = ReturnType<typeof createDatabaseClock>;
 
 type WarningLog = { readonly warn: (fields: object, message: string) => void };
 
@@ -21,16 +13,19 @@ const intervalMs = 10_000;
 const notableMs = 2000;
 
 /**
+ * Clock of the database, on which all processes agree whatever their machines' clocks show.
+ *
  * @param machineNow This machine's wall clock, in milliseconds since 1970, which continues while the machine sleeps.
  */
 export function createDatabaseClock(
   orm: Orm,
   log: WarningLog,
   machineNow: () => number = Date.now,
-): DatabaseClock {
+) {
   let aheadMs = 0;
   let loggedMs = 0;
 
+  /** Compares this machine's clock with the database's. @throws if the database does not respond. */
   const measure = async (): Promise<void> => {
     const askedMs = machineNow();
     const [row] = await query(
@@ -60,6 +55,7 @@ export function createDatabaseClock(
     }
   };
 
+  /** Measures every 10 s until the returned function is called. */
   const keep = (): (() => void) => {
     const timer = setInterval(() => {
       measure().catch(() => undefined); // Other queries report that the database is unavailable.
@@ -68,5 +64,7 @@ export function createDatabaseClock(
     return () => clearInterval(timer);
   };
 
-  return { now: () => new Date(machineNow() + aheadMs), measure, keep };
+  /** This machine's clock, corrected by the last measurement. */
+  const now = (): Date => new Date(machineNow() + aheadMs);
+  return { now, measure, keep };
 }

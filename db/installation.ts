@@ -24,17 +24,6 @@ export class OtherSecretKeyError extends Error {
 }
 
 /**
- * The first process stores its key's id. On a database of an earlier version, it does so only if its key opens some of
- * the secrets.
- */
-const claimSealing = (keyId: string) => sql`update installation set sealed_by = ${keyId}
-  where sealed_by is null and (
-    not exists (select from channels where disconnected_at is null) and not exists (select from webhook_endpoints)
-    or exists (select from channels where split_part(sealed_credentials, '.', 2) = ${keyId})
-    or exists (select from webhook_endpoints where split_part(sealed_secret, '.', 2) = ${keyId})
-  )`;
-
-/**
  * Checks the key before a process seals or opens anything. Otherwise a wrong key would show only in channels that
  * cannot publish, and in secrets that the right key cannot open.
  *
@@ -42,7 +31,11 @@ const claimSealing = (keyId: string) => sql`update installation set sealed_by = 
  * @throws OtherSecretKeyError
  */
 export async function assertSealedBy(orm: Orm, keyId: string): Promise<void> {
-  await query(orm.em.fork(), claimSealing(keyId));
+  // The first process stores its key's id.
+  await query(
+    orm.em.fork(),
+    sql`update installation set sealed_by = ${keyId} where sealed_by is null`,
+  );
   await assertStillSealedBy(orm, keyId);
 }
 
@@ -53,7 +46,7 @@ async function assertStillSealedBy(orm: Orm, keyId: string): Promise<void> {
     sql<{ sealed_by: string | null }>`select sealed_by from installation`,
   );
   if (row?.sealed_by !== keyId) {
-    throw new OtherSecretKeyError(row?.sealed_by ?? 'one of an earlier version', keyId);
+    throw new OtherSecretKeyError(row?.sealed_by ?? 'none', keyId);
   }
 }
 
@@ -85,14 +78,12 @@ export function keepSealedBy(
  * @returns whether another key was in use before.
  */
 export async function adoptKey(orm: Orm, keyId: string): Promise<boolean> {
-  const em = orm.em.fork();
-  await query(em, claimSealing(keyId));
   const adopted = await query(
-    em,
-    sql`update installation set sealed_by = ${keyId}
-      where sealed_by is distinct from ${keyId} returning sealed_by`,
+    orm.em.fork(),
+    sql<{ had_key: boolean }>`update installation i set sealed_by = ${keyId} from installation was
+      where was.id = i.id and was.sealed_by is distinct from ${keyId} returning was.sealed_by is not null as had_key`,
   );
-  return adopted.length > 0;
+  return adopted[0]?.had_key ?? false;
 }
 
 type Storage = {

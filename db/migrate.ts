@@ -12,16 +12,7 @@ export class OtherSchemaError extends Error {
   override readonly name = 'OtherSchemaError';
 }
 
-type SchemaState = {
-  /** Migrations of this version that the database does not have. */
-  readonly missing: readonly string[];
-  /** Applied migrations that this version does not have. */
-  readonly unknown: readonly string[];
-  /** Commit that has to upgrade it first: it ran some of the migrations that one of this version replaces, but not all. */
-  readonly upgrader: 'ffedd9cb' | '773fd38f' | undefined;
-};
-
-async function schemaState(em: Em): Promise<SchemaState> {
+async function schemaState(em: Em) {
   const [table] = await query(
     em,
     sql<{ exists: boolean }>`select to_regclass('migrations') is not null as exists`,
@@ -34,8 +25,11 @@ async function schemaState(em: Em): Promise<SchemaState> {
   const [first = '', second = ''] = known;
   const isBetween = [...applied].some((name) => first < name && name < second);
   return {
+    /** Migrations of this version that the database does not have. */
     missing: known.filter((name) => !applied.has(name)),
+    /** Applied migrations that this version does not have. */
     unknown: [...applied].filter((name) => !known.includes(name) && !isReplaced(name)),
+    /** Commit that has to upgrade it first: it ran some of the migrations that one of these replaces, but not all. */
     upgrader:
       applied.size > 0 && !applied.has(first)
         ? 'ffedd9cb'
@@ -45,7 +39,7 @@ async function schemaState(em: Em): Promise<SchemaState> {
   };
 }
 
-function assertUpgradable({ unknown, upgrader }: SchemaState): void {
+function assertUpgradable({ unknown, upgrader }: Awaited<ReturnType<typeof schemaState>>): void {
   if (unknown.length > 0) {
     throw new OtherSchemaError(
       `The database has migrations that this version of Punctual does not know: ${unknown.join(', ')}. A newer version made them. Start that version or a later one. To go back to this version, restore a backup from before the upgrade.`,

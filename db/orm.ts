@@ -12,8 +12,8 @@ import { databaseConnection } from '../runtime/config/database-connection.ts';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
 import {
+  adaptStatements,
   mayPrepare,
-  prepareStatements,
   limitSession,
   type Pool,
   releaseBrokenConnections,
@@ -52,9 +52,7 @@ export function createOrm(databaseUrl: string, options: OrmOptions = {}): Orm {
         : { query_timeout: queryTimeoutMs, onConnect: limitSession(queryTimeoutMs) }),
       onPoolCreated: (pool: Pool) => {
         releaseBrokenConnections(pool);
-        if (mayPrepare(databaseUrl)) {
-          prepareStatements(pool);
-        }
+        adaptStatements(pool, mayPrepare(databaseUrl));
       },
     },
     ensureDatabase: false, // A missing database means a mistyped name.

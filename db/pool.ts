@@ -21,7 +21,6 @@ export type Pool = {
  * fail, so the pool would count it as in use forever and run out of connections after a few such losses.
  */
 export function releaseBrokenConnections(pool: Pool): void {
-  pool.on('connect', endWhenSilent);
   const connect = pool.connect.bind(pool);
   pool.connect = async () => {
     const client = await connect();
@@ -44,23 +43,6 @@ export function releaseBrokenConnections(pool: Pool): void {
     client.once('end', lost);
     client.release = giveBack;
     return client;
-  };
-}
-
-/** Closes a connection after a query timeout; pg would use it again. */
-function endWhenSilent(client: Client): void {
-  const query = client.query.bind(client);
-  client.query = (...args) => {
-    const answer = query(...args);
-    if (answer instanceof Promise) {
-      answer.catch((error: unknown) => {
-        if (error instanceof Error && error.message === 'Query read timeout') {
-          void client.end();
-        }
-      });
-    }
-
-    return answer;
   };
 }
 
@@ -128,17 +110,28 @@ export function prepareAlways(text: string): void {
 }
 
 /**
- * Prepares the statements of `prepareAlways` on each connection of a pool. PostgreSQL then parses and plans them once
- * per connection, not at every call.
+ * Adapts the statements of each connection of a pool.
+ *
+ * - Those of `prepareAlways` are prepared: PostgreSQL parses and plans them once per connection, not at every call.
+ * - After a query timeout the connection is closed; pg would use it again.
  */
-export function prepareStatements(pool: Pool): void {
+export function adaptStatements(pool: Pool, prepares: boolean): void {
   pool.on('connect', (client) => {
     const query = client.query.bind(client);
     client.query = (text, values, ...more) => {
-      const name = typeof text === 'string' ? names.get(text) : undefined;
-      return name !== undefined && Array.isArray(values) && values.length > 0
-        ? query({ name, text, values }, ...more)
-        : query(text, values, ...more);
+      const hasValues = prepares && Array.isArray(values) && values.length > 0;
+      const name = hasValues && typeof text === 'string' ? names.get(text) : undefined;
+      const answer =
+        name === undefined ? query(text, values, ...more) : query({ name, text, values }, ...more);
+      if (answer instanceof Promise) {
+        answer.catch((error: unknown) => {
+          if (error instanceof Error && error.message === 'Query read timeout') {
+            void client.end();
+          }
+        });
+      }
+
+      return answer;
     };
   });
 }

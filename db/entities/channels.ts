@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { Json } from '../../domain/json-schema.ts';
 import type { Options } from '../../networks/content-rules.ts';
-import { createdAt, id, instant, updatedAt } from './columns.ts';
+import { createdAt, id, instant, jsonOrNull, updatedAt } from './columns.ts';
 import { Workspace } from './workspaces.ts';
 
 export type ChannelState = 'connected' | 'needs_reconnect';
@@ -34,10 +34,7 @@ export const ChannelSchema = defineEntity({
     /** Settings of the account, including the limits of its server and the time they were requested. */
     settings: p.json<Json>(),
     /** Default options of its posts, in the shape of its network's rules. */
-    options: p
-      .json<Options | null>()
-      .nullable()
-      .onCreate(() => null),
+    options: jsonOrNull<Options>(),
     /**
      * Time of disconnection. The row stays without secrets for the posts that refer to it; connecting the account again
      * restores it.
@@ -49,10 +46,7 @@ export const ChannelSchema = defineEntity({
     /** Time of the last `POST /channels/{id}/check`. */
     checkedAt: instant().strictNullable(),
     /** Result of that check; null while the first is running. */
-    checkAnswer: p
-      .json<Json | null>()
-      .nullable()
-      .onCreate(() => null),
+    checkAnswer: jsonOrNull<Json>(),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },

@@ -8,7 +8,7 @@ import type { PostWarning } from '../../domain/warnings.ts';
 import type { ChannelStatus } from '../../domain/statuses.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import { Channel } from './channels.ts';
-import { createdAt, id, instant } from './columns.ts';
+import { createdAt, id, instant, jsonOrNull } from './columns.ts';
 import { Post } from './posts.ts';
 import { Workspace } from './workspaces.ts';
 
@@ -25,23 +25,14 @@ export const PostChannelSchema = defineEntity({
     /** Text for this channel instead of the post's; always a single post. */
     body: p.text().strictNullable(),
     /** Override the channel's defaults, in the shape of its network's rules. */
-    options: p
-      .json<Options | null>()
-      .nullable()
-      .onCreate(() => null),
+    options: jsonOrNull<Options>(),
     /** The channel's defaults when the post was validated. Later changes apply to other posts only. */
-    defaults: p
-      .json<Options | null>()
-      .nullable()
-      .onCreate(() => null),
+    defaults: jsonOrNull<Options>(),
     /**
      * Files for this channel instead of the post's, in order; null for none of its own. Each also has a row in
      * `post_media` with part -1, which keeps it from being deleted.
      */
-    media: p
-      .json<readonly ChannelFile[] | null>()
-      .nullable()
-      .onCreate(() => null),
+    media: jsonOrNull<readonly ChannelFile[]>(),
     /** Of its texts: see `hashOfTexts`. */
     textHash: p.bigint('string').nullable(),
     /** When the post was last scheduled for, or retried; null while it never had a time. */
@@ -73,10 +64,7 @@ export const PostChannelSchema = defineEntity({
     /** Time at which the unconfirmed channel was settled. */
     settledAt: instant().strictNullable(),
     /** The last request to remove the post from its network. */
-    unpublish: p
-      .json<Unpublish | null>()
-      .nullable()
-      .onCreate(() => null),
+    unpublish: jsonOrNull<Unpublish>(),
   },
 });
 

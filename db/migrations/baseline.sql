@@ -3,13 +3,12 @@
 
 -- Identity of the database, in one row. A dump includes it.
 create table installation (
-  id uuid not null,
+  id uuid primary key,
   sealed_by text, -- Id of the SECRET_KEY that the secrets are sealed under; null until the first process starts.
   storage_marked_at timestamptz(3), -- When the media storage was marked as this database's.
   beats integer default 0 not null, -- Counter of workers, and the time of its last increment (db/restore-counter.ts).
   beat_at timestamptz(3),
-  behind_since timestamptz(3), -- When a restore was detected, or the first known change that it lost; null after `restore finish`.
-  constraint installation_pkey primary key (id)
+  behind_since timestamptz(3) -- When a restore was detected, or the first known change that it lost; null after `restore finish`.
 );
 
 -- Metric reads begun in a month, for networks that charge for them.
@@ -31,22 +30,20 @@ create table oauth_apps (
 );
 
 create table unsettled_files (
-  id uuid not null,
+  id uuid primary key,
   noted_at timestamptz(3) not null,
-  is_lost boolean not null,
-  constraint unsettled_files_pkey primary key (id)
+  is_lost boolean not null
 );
 
 create table workspaces (
-  id uuid not null,
+  id uuid primary key,
   name text,
   plan text default 'standard'::text,
   created_at timestamptz(3) not null,
   quotas jsonb default '{}'::jsonb not null,
   deleted_at timestamptz(3),
   purged_at timestamptz(3),
-  last_event_sequence bigint default '0' not null,
-  constraint workspaces_pkey primary key (id)
+  last_event_sequence bigint default '0' not null
 );
 create index workspaces_deleted on workspaces (deleted_at) where ((deleted_at is not null) and (purged_at is null));
 
@@ -79,19 +76,18 @@ create index audit_log_at on audit_log using brin (at);
 
 -- Keys that manage workspaces and read nothing in them.
 create table operator_keys (
-  id uuid not null,
+  id uuid primary key,
   name text not null,
   hash text not null, -- SHA-256 of the whole key, in hex.
   last_four text not null,
   created_at timestamptz(3) not null,
   revoked_at timestamptz(3),
   last_used_at timestamptz(3),
-  constraint operator_keys_pkey primary key (id),
   constraint operator_keys_hash_unique unique (hash)
 );
 
 create table api_keys (
-  id uuid not null,
+  id uuid primary key,
   workspace_id uuid not null,
   hash text not null,
   last_four text not null,
@@ -103,13 +99,12 @@ create table api_keys (
   channel_ids uuid[],
   expires_at timestamptz(3),
   constraint api_keys_hash_unique unique (hash),
-  constraint api_keys_pkey primary key (id),
   constraint api_keys_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
 );
 create index api_keys_workspace_id_index on api_keys (workspace_id);
 
 create table channels (
-  id uuid not null,
+  id uuid primary key,
   workspace_id uuid not null,
   platform text not null,
   handle text not null,
@@ -132,13 +127,12 @@ create table channels (
   check_answer jsonb,
   display_name text,
   given_name text,
-  constraint channels_pkey primary key (id),
   constraint channels_workspace_id_platform_base_url_remote_id_unique unique (workspace_id, platform, base_url, remote_id),
   constraint channels_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
 );
 
 create table channel_grants (
-  channel_id uuid not null,
+  channel_id uuid primary key,
   workspace_id uuid not null,
   sealed_grant text not null,
   access_ends_at timestamptz(3),
@@ -149,14 +143,13 @@ create table channel_grants (
   refreshing_until timestamptz(3),
   created_at timestamptz(3) not null,
   refreshing_by uuid,
-  constraint channel_grants_pkey primary key (channel_id),
   constraint channel_grants_channel_id_foreign foreign key (channel_id) references channels(id) on update cascade on delete cascade,
   constraint channel_grants_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
 );
 create index channel_grants_ending on channel_grants (ends_at) where (ends_at is not null);
 
 create table connect_links (
-  id uuid not null,
+  id uuid primary key,
   workspace_id uuid not null,
   platform text not null,
   token_hash text not null,
@@ -175,7 +168,6 @@ create table connect_links (
   expires_at timestamptz(3) not null,
   created_at timestamptz(3) not null,
   refused_secrets integer default 0 not null,
-  constraint connect_links_pkey primary key (id),
   constraint connect_links_state_hash_unique unique (state_hash),
   constraint connect_links_token_hash_unique unique (token_hash),
   constraint connect_links_channel_id_foreign foreign key (channel_id) references channels(id) on delete cascade,
@@ -186,7 +178,7 @@ create index connect_links_expires_at_index on connect_links (expires_at);
 create index connect_links_workspace_id_index on connect_links (workspace_id);
 
 create table media_files (
-  id uuid not null,
+  id uuid primary key,
   workspace_id uuid not null,
   name text not null,
   type text not null,
@@ -201,13 +193,12 @@ create table media_files (
   alt_text text,
   details jsonb,
   constraint media_files_link_token_unique unique (link_token),
-  constraint media_files_pkey primary key (id),
   constraint media_files_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
 );
 create index media_files_newest on media_files (workspace_id, created_at, id) where (deleted_at is null);
 
 create table posts (
-  id uuid not null,
+  id uuid primary key,
   workspace_id uuid not null,
   body text,
   thread jsonb,
@@ -228,7 +219,6 @@ create table posts (
   metadata jsonb default '{}'::jsonb not null,
   external_id text,
   timezone text,
-  constraint posts_pkey primary key (id),
   constraint posts_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
 );
 create index posts_by_time on posts (workspace_id, scheduled_at, id) where (scheduled_at is not null);
@@ -242,7 +232,7 @@ create index posts_published on posts (workspace_id, published_at, id) where (pu
 create index posts_unsynced on posts (coalesce(retried_at, scheduled_at) nulls first) where (synced_revision < revision);
 
 create table events (
-  id uuid not null,
+  id uuid primary key,
   workspace_id uuid not null,
   type text not null,
   body text not null, -- Exact bytes that each attempt signs and sends. Text, because jsonb reorders keys.
@@ -252,7 +242,6 @@ create table events (
   created_at timestamptz(3) not null,
   sequence bigint, -- Place in the order of `GET /events`, which numbers committed events; null before.
   constraint events_one_final_per_run unique (post_id, run),
-  constraint events_pkey primary key (id),
   constraint events_channel_id_foreign foreign key (channel_id) references channels(id) on delete set null,
   constraint events_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
 );
@@ -276,7 +265,7 @@ create index idempotency_keys_expiring on idempotency_keys (expires_at) where (e
 create index idempotency_keys_post_id_index on idempotency_keys (post_id);
 
 create table post_channels (
-  id uuid not null,
+  id uuid primary key,
   workspace_id uuid not null,
   post_id uuid not null,
   channel_id uuid not null,
@@ -304,7 +293,6 @@ create table post_channels (
   media jsonb,
   text_hash bigint,
   text_due_at timestamptz(3),
-  constraint post_channels_pkey primary key (id),
   constraint post_channels_post_id_channel_id_unique unique (post_id, channel_id),
   constraint post_channels_channel_id_foreign foreign key (channel_id) references channels(id),
   constraint post_channels_post_id_foreign foreign key (post_id) references posts(id),
@@ -369,7 +357,7 @@ create index post_metrics_engagement on post_metrics (workspace_id, scope, ((((l
 create index post_metrics_published on post_metrics (workspace_id, scope, published_at, post_id) include (impressions, with_impressions, likes, comments, shares, saves, unread, channels);
 
 create table post_parts (
-  id uuid not null,
+  id uuid primary key,
   workspace_id uuid not null,
   post_channel_id uuid,
   channel_id uuid not null,
@@ -387,7 +375,6 @@ create table post_parts (
   sealed_uploads text,
   warning text,
   constraint post_parts_one_claim_per_post unique (channel_id, remote_id),
-  constraint post_parts_pkey primary key (id),
   constraint post_parts_post_channel_id_run_part_unique unique (post_channel_id, run, part),
   constraint post_parts_channel_id_foreign foreign key (channel_id) references channels(id),
   constraint post_parts_post_channel_id_foreign foreign key (post_channel_id) references post_channels(id) on delete set null,
@@ -395,10 +382,9 @@ create table post_parts (
 );
 
 create table unpublish_requests (
-  post_id uuid not null,
+  post_id uuid primary key,
   workspace_id uuid not null,
   sync_at timestamptz(3) not null,
-  constraint unpublish_requests_pkey primary key (post_id),
   constraint unpublish_requests_post_id_foreign foreign key (post_id) references posts(id) on delete cascade,
   constraint unpublish_requests_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
 );
@@ -406,10 +392,9 @@ create index unpublish_requests_sync_at_index on unpublish_requests (sync_at);
 
 -- What `GET /posts` searches by words and tags. Only triggers write it.
 create table post_search (
-  post_id uuid not null,
+  post_id uuid primary key,
   workspace_id uuid not null,
   terms tsvector not null,
-  constraint post_search_pkey primary key (post_id),
   constraint post_search_post_id_foreign foreign key (post_id) references posts(id) on delete cascade,
   constraint post_search_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
 );
@@ -429,7 +414,7 @@ create table quota_shares (
 with (fillfactor='50');
 
 create table webhook_endpoints (
-  id uuid not null,
+  id uuid primary key,
   workspace_id uuid not null,
   url text not null,
   events jsonb not null,
@@ -443,13 +428,12 @@ create table webhook_endpoints (
   failing_since timestamptz(3),
   disabled_at timestamptz(3),
   disabled_reason text,
-  constraint webhook_endpoints_pkey primary key (id),
   constraint webhook_endpoints_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
 );
 create index webhook_endpoints_workspace_id_index on webhook_endpoints (workspace_id);
 
 create table deliveries (
-  id uuid not null,
+  id uuid primary key,
   workspace_id uuid not null,
   endpoint_id uuid not null,
   event_id uuid not null,
@@ -462,7 +446,6 @@ create table deliveries (
   checked_at timestamptz(3), -- The sweep's last check of its workflow.
   error text, -- Why it failed without an attempt.
   constraint deliveries_endpoint_id_event_id_unique unique (endpoint_id, event_id),
-  constraint deliveries_pkey primary key (id),
   constraint deliveries_endpoint_id_foreign foreign key (endpoint_id) references webhook_endpoints(id) on delete cascade,
   constraint deliveries_event_id_foreign foreign key (event_id) references events(id),
   constraint deliveries_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
@@ -475,7 +458,7 @@ create index deliveries_newest on deliveries (endpoint_id, created_at, id);
 create index deliveries_unsynced on deliveries (id) where (synced_round < round);
 
 create table delivery_attempts (
-  id uuid not null,
+  id uuid primary key,
   workspace_id uuid not null,
   delivery_id uuid not null,
   number integer not null,
@@ -486,7 +469,6 @@ create table delivery_attempts (
   under_way boolean default false not null,
   begun integer default 1 not null,
   constraint delivery_attempts_delivery_id_number_unique unique (delivery_id, number),
-  constraint delivery_attempts_pkey primary key (id),
   constraint delivery_attempts_delivery_id_foreign foreign key (delivery_id) references deliveries(id) on delete cascade,
   constraint delivery_attempts_workspace_id_foreign foreign key (workspace_id) references workspaces(id)
 );

@@ -96,7 +96,8 @@ test('an error contains no values, and the connection stays usable', async (t) =
 });
 
 test('a lost connection is replaced by one that prepares its own statements', async (t) => {
-  const [orm, other] = [newPool(t, { poolSize: 1 }), newPool(t, { poolSize: 1 })];
+  const one = { ...patience, poolSize: 1 };
+  const [orm, other] = [newPool(t, one), newPool(t, one)];
   const whoAmI = (n: number) =>
     sql<{ pid: number }>`select pg_backend_pid() as pid, ${n}::int as n`;
   const [before] = await query(orm.em.fork(), whoAmI(1));

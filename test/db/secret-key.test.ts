@@ -9,7 +9,6 @@ import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import { startApi } from '../support/punctual.ts';
 import { rawCall } from '../support/raw-call.ts';
-import { addFakeChannel } from '../support/seed.ts';
 import { storedRows } from '../support/stored-rows.ts';
 import { ended, spawnWorker } from '../support/worker-process.ts';
 
@@ -71,21 +70,6 @@ test('adopting the current key changes nothing, and only another key invalidates
   const { text, data } = await adopt(newKey());
   t.regex(text, /connect each account anew/v);
   t.like(data, { changed: true });
-});
-
-test('a database of an earlier version accepts the key that opens its secrets, and no other', async (t) => {
-  const punctual = await startApi(t);
-  const { orm, deps, secretKey } = punctual;
-  const { workspaceId } = await newClient(punctual);
-  await addFakeChannel({ orm, sealer: deps.sealer }, workspaceId);
-
-  await t.throwsAsync(assertSealedBy(orm, createSealer(newKey()).keyId), { message: other });
-  const { keyId } = createSealer(secretKey);
-  await assertSealedBy(orm, keyId);
-  await assertSealedBy(orm, keyId);
-  await t.throwsAsync(assertSealedBy(orm, createSealer(newKey()).keyId), {
-    message: new RegExp(`\\(${keyId}\\)`, 'v'),
-  });
 });
 
 test('of concurrent first processes with different keys, one is accepted', async (t) => {
