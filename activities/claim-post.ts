@@ -11,7 +11,7 @@ import {
   type PostStatus,
 } from '../domain/statuses.ts';
 import type { ActivityDeps } from './deps.ts';
-import { endOfPost } from './end-of-post.ts';
+import { endOfPost } from './finalize-post.ts';
 
 export type ClaimRequest = {
   readonly workspaceId: string;
@@ -47,11 +47,7 @@ export type Claim =
   /** The post is a draft, finished, or deleted. `end`: how it finished. */
   | { readonly kind: 'gone'; readonly end?: ReturnType<typeof endOfPost> };
 
-type ChannelRow = ClaimTarget & { readonly status: ChannelStatus };
-const channelColumns = sql`pc.id as "postChannelId", pc.channel_id as "channelId", c.platform as network, c.handle, pc.status`;
 type Scope = { readonly postId: string; readonly workspaceId: string };
-
-const isDue = (dueBy: Date) => sql`status = 'scheduled' and scheduled_at <= ${dueBy}`;
 
 /**
  * Claims a due post: under the row's lock it goes from `scheduled` to `publishing`, and can no longer be edited. Each
@@ -63,27 +59,19 @@ export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Prom
   const em = deps.orm.em.fork();
   await doubtLostResult(em, { workspaceId, postId, published });
   const scope: Scope = { postId, workspaceId };
-  const revision = await claimIfDue(em, scope, new Date(nowMs), deps.now());
-  return revision === null
-    ? whyNotClaimed(em, scope, deps)
-    : { kind: 'go', targets: await openTargets(em, scope), revision };
-}
-
-/** Each statement is its own transaction: after this one commits, only a cancel changes the channels. */
-async function claimIfDue(
-  em: Em,
-  { postId, workspaceId }: Scope,
-  dueBy: Date,
-  now: Date,
-): Promise<number | null> {
+  // Each statement is its own transaction: after this one commits, only a cancel changes the channels.
   const [post] = await query(
     em,
     sql<{ revision: number }>`
-      update posts set status = 'publishing', updated_at = case status when 'scheduled' then ${now} else updated_at end
-      where id = ${postId} and workspace_id = ${workspaceId} and (status = 'publishing' or ${isDue(dueBy)})
+      update posts set status = 'publishing',
+        updated_at = case status when 'scheduled' then ${deps.now()} else updated_at end
+      where id = ${postId} and workspace_id = ${workspaceId}
+        and (status = 'publishing' or status = 'scheduled' and scheduled_at <= ${new Date(nowMs)})
       returning revision`,
   );
-  return post?.revision ?? null;
+  return post
+    ? { kind: 'go', targets: await openTargets(em, scope), revision: post.revision }
+    : whyNotClaimed(em, scope, deps);
 }
 
 async function openTargets(
@@ -93,8 +81,8 @@ async function openTargets(
 ): Promise<ClaimTarget[]> {
   const channels = await query(
     em,
-    sql<ChannelRow>`
-      select ${channelColumns}
+    sql<ClaimTarget & { readonly status: ChannelStatus }>`
+      select pc.id as "postChannelId", pc.channel_id as "channelId", c.platform as network, c.handle, pc.status
       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
       where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} order by pc.position`,
   );

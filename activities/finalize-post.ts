@@ -11,6 +11,7 @@ import { summedMetrics } from '../db/sum-metrics.ts';
 import { stopPost } from '../domain/channel-changes.ts';
 import type { PostView } from '../domain/post-view.ts';
 import {
+  endedOutcome,
   finalEventType,
   isFinal,
   outcomeOf,
@@ -18,7 +19,6 @@ import {
   type PostStatus,
 } from '../domain/statuses.ts';
 import type { ActivityDeps } from './deps.ts';
-import { endOfPost, type EndOfPost } from './end-of-post.ts';
 
 export type FinalizeRequest = {
   readonly workspaceId: string;
@@ -31,9 +31,19 @@ export type FinalizeRequest = {
   readonly isCancelled?: boolean;
 };
 
+/** How a post ended, for its workflow and the Temporal UI. */
+export const endOfPost = ({ channels }: PostView) => ({
+  outcome: endedOutcome(channels.map(({ status }) => status)),
+  channels: channels.map(
+    ({ channel_id: channelId, platform: network, handle, status, error_code: code }) => {
+      return { channelId, network, handle, status, code };
+    },
+  ),
+});
+
 export type Finalized = {
   /** Null if the post has not ended: it was cancelled, scheduled again or retried. */
-  readonly end: EndOfPost | null;
+  readonly end: ReturnType<typeof endOfPost> | null;
   /** Deliveries of final events to start. */
   readonly deliveryIds: readonly string[];
 };
@@ -90,7 +100,7 @@ function finalize(deps: ActivityDeps, request: FinalizeRequest): Promise<Finaliz
     }
 
     if (hasEnded) {
-      return endPost(em, deps, { scope, run: post.run, view });
+      return endPost(em, deps, scope, post.run, view);
     }
 
     if (isCancelled) {
@@ -99,8 +109,7 @@ function finalize(deps: ActivityDeps, request: FinalizeRequest): Promise<Finaliz
     }
 
     await failChannels(em, scope);
-    const ended = await loadLocked(em, scope, deps);
-    return endPost(em, deps, { scope, run: post.run, view: ended });
+    return endPost(em, deps, scope, post.run, await loadLocked(em, scope, deps));
   });
 }
 
@@ -132,26 +141,25 @@ async function failChannels(em: Em, scope: Scope): Promise<void> {
   );
 }
 
-type Ending = { readonly scope: Scope; readonly run: number; readonly view: PostView };
-
 /** Stores the post's status that follows from its channels, and the final event. */
 async function endPost(
   em: Em,
   deps: ActivityDeps,
-  { scope, run, view }: Ending,
+  { workspaceId, postId }: Scope,
+  run: number,
+  view: PostView,
 ): Promise<Finalized> {
   const now = deps.now();
   const channels = view.channels.map(({ status }) => status);
   const type = finalEventType(channels);
   if (type === null) {
-    throw new Error(`A channel of the post ${scope.postId} has not ended.`);
+    throw new Error(`A channel of the post ${postId} has not ended.`);
   }
 
   const status = statusOfBegunPost(channels);
   // Same content as the updated row, without reading it again.
   const outcome = outcomeOf(status, channels);
   const post: PostView = { ...view, status, outcome, updated_at: now.toISOString() };
-  const { workspaceId, postId } = scope;
   const event = { workspaceId, type, data: { post }, final: { postId, run } };
   const started = await query(
     em,

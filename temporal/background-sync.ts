@@ -16,19 +16,8 @@ import { syncPost } from './sync-post.ts';
 /** Number of concurrent syncs. Rows beyond it wait for the relay, which needs no memory for them. */
 const maxInFlight = 100;
 
-export type BackgroundSync = {
-  /** Returns at once. The relay retries failed syncs. */
-  readonly syncPost: (post: PostToSync) => void;
-  /** Syncs a replayed delivery, likewise. */
-  readonly syncDelivery: (delivery: DeliveryToSync) => void;
-  /** Starts the refresh of a post's metrics. If that fails, the schedule reads them later. */
-  readonly refreshPost: (request: PostMetricsRequest) => void;
-  /** Resolves when nothing is in flight. */
-  readonly drain: () => Promise<void>;
-};
-
-/** Syncs committed rows with Temporal after the API has responded. */
-export function backgroundSync(client: Client, orm: Orm, log: Logger): BackgroundSync {
+/** Syncs committed rows with Temporal after the API has responded. Returns at once; the relay retries failed syncs. */
+export function backgroundSync(client: Client, orm: Orm, log: Logger) {
   const inFlight = new Set<Promise<void>>();
   const begin = (row: object, sync: (em: Em) => Promise<void>): void => {
     if (inFlight.size >= maxInFlight) {
@@ -44,15 +33,18 @@ export function backgroundSync(client: Client, orm: Orm, log: Logger): Backgroun
     inFlight.add(syncing);
   };
   return {
-    syncPost: (post) =>
+    syncPost: (post: PostToSync): void =>
       begin({ post: post.postId, requestId: post.requestId }, (em) =>
         syncPost(client, em, post, log),
       ),
-    syncDelivery: (delivery) =>
+    /** Syncs a replayed delivery. */
+    syncDelivery: (delivery: DeliveryToSync): void =>
       begin({ delivery: delivery.deliveryId }, (em) => syncDelivery(client, em, delivery, log)),
-    refreshPost: (request) =>
+    /** Starts the refresh of a post's metrics. If that fails, the schedule reads them later. */
+    refreshPost: (request: PostMetricsRequest): void =>
       begin({ metricsOf: request.postId }, () => startRefresh(client, request, log)),
-    drain: async () => {
+    /** Resolves when nothing is in flight. */
+    drain: async (): Promise<void> => {
       await Promise.all(inFlight);
     },
   };

@@ -44,6 +44,19 @@ type PostRow = Omit<PostToSync, 'dueAt'> & { readonly dueAt: Date | null };
 /** Number of rows searched for unclaimed ones. */
 const window = 400;
 
+type Expression = RawBuilder<unknown>;
+
+/** Fragments of SQL. */
+type Source = {
+  readonly columns: Expression;
+  readonly table: Expression;
+  readonly unsynced: Expression;
+  /** Order in which claimed rows are synced. */
+  readonly order: Expression;
+  /** Selects the ids to claim from, in order of preference. @param waits Rows that are unsynced and not skipped. */
+  readonly candidates: (waits: Expression) => Expression;
+};
+
 /**
  * Claims rows for this relay until the transaction ends. Uses advisory locks, so that an edit or a claim of the post
  * does not wait for Temporal. The rows are read again afterwards, which drops those that another relay synced
@@ -51,13 +64,13 @@ const window = 400;
  */
 async function claimRows<Row>(
   em: Em,
-  { columns, table, unsynced, order, candidates = inOrder }: Source,
+  { columns, table, unsynced, order, candidates }: Source,
   { limit, except }: Portion,
 ): Promise<Row[]> {
   const waits = sql`${unsynced} and id <> all(${except}::uuid[])`;
   const claimed = await query<{ id: string }>(
     em,
-    sql`select id from (${candidates({ table, waits, order })}) as candidate
+    sql`select id from (${candidates(waits)}) as candidate
       where pg_try_advisory_xact_lock(hashtextextended(id::text, 0)) limit ${limit}::int`,
   );
   return claimed.length === 0
@@ -68,27 +81,6 @@ async function claimRows<Row>(
           where id = any(${claimed.map(({ id }) => id)}::uuid[]) and ${unsynced} order by ${order}`,
       );
 }
-
-type Expression = RawBuilder<unknown>;
-
-/** Fragments of SQL. */
-type Source = {
-  readonly columns: Expression;
-  readonly table: Expression;
-  readonly unsynced: Expression;
-  /** Order in which claimed rows are synced. */
-  readonly order: Expression;
-  /** Selects the ids to claim from, in order of preference. Default: all, by `order`. */
-  readonly candidates?: (of: Candidates) => Expression;
-};
-
-type Candidates = Pick<Source, 'table' | 'order'> & {
-  /** Condition for rows that are unsynced and not skipped. */
-  readonly waits: Expression;
-};
-
-const inOrder = ({ table, waits, order }: Candidates): Expression =>
-  sql`select id from ${table} where ${waits} order by ${order} limit ${sql.lit(window)}`;
 
 const isStillSending = sql`status = 'draft' and exists (select 1 from post_channels pc where pc.post_id = posts.id
   and pc.workspace_id = posts.workspace_id and ${isUnderWay})`;
@@ -108,14 +100,14 @@ const timedForEachDraft = 4;
  *
  * Both kinds are read from the index `posts_unsynced`, in its order, up to the limit.
  */
-const byTurns = ({ table, waits }: Candidates): Expression => {
+const byTurns = (waits: Expression): Expression => {
   const byIndex = sql`${dueAt()} nulls first`;
   const turn = sql`row_number() over (order by ${byIndex})`;
   const rest = sql`order by ${byIndex} limit ${sql.lit(window)}`;
   return sql`select id from (
-      (select id, ${turn} as turn from ${table} where ${waits} and ${dueAt()} is not null ${rest})
+      (select id, ${turn} as turn from posts where ${waits} and ${dueAt()} is not null ${rest})
       union all
-      (select id, ${turn} * ${sql.lit(timedForEachDraft)} from ${table} where ${waits} and ${dueAt()} is null ${rest})
+      (select id, ${turn} * ${sql.lit(timedForEachDraft)} from posts where ${waits} and ${dueAt()} is null ${rest})
     ) as either order by turn limit ${sql.lit(window)}`;
 };
 
@@ -140,6 +132,9 @@ const posts: Outbox = {
   },
 };
 
+/** Round robin over endpoints, so that hundreds of replays to one do not delay another. */
+const byEndpoint = sql`row_number() over (partition by endpoint_id order by id), id`;
+
 const replayedDeliveries: Outbox = {
   name: 'delivery',
   claim: async (em, portion) => {
@@ -147,8 +142,9 @@ const replayedDeliveries: Outbox = {
       columns: sql`id as "deliveryId", workspace_id as "workspaceId", round`,
       table: sql.table('deliveries'),
       unsynced: sql`synced_round < round`,
-      // Round robin over endpoints, so that hundreds of replays to one do not delay another.
-      order: sql`row_number() over (partition by endpoint_id order by id), id`,
+      order: byEndpoint,
+      candidates: (waits) =>
+        sql`select id from deliveries where ${waits} order by ${byEndpoint} limit ${sql.lit(window)}`,
     };
     const rows = await claimRows<DeliveryToSync>(em, source, portion);
     return rows.map((delivery) => ({

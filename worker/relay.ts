@@ -51,7 +51,7 @@ export async function relayOnce(
 
 type RelayOptions = {
   /** Rows that failed to sync before. Default: none. */
-  readonly backoff: RetryBackoff;
+  readonly backoff: ReturnType<typeof retryBackoff>;
   /** Time that rows are left to the process that changed them, in milliseconds. Default: 0. */
   readonly graceMs: number;
 };
@@ -155,15 +155,6 @@ export function startRelay(deps: RelayDeps): () => Promise<void> {
   }).stop;
 }
 
-/** Backoff of rows that failed to sync, so that they do not delay others. */
-export type RetryBackoff = {
-  /** Ids of rows that still wait. */
-  readonly ids: () => string[];
-  /** @param why `refused`: Temporal refused this row. `away`: Temporal or the database is unavailable. */
-  readonly add: (id: string, why: 'refused' | 'away') => void;
-  readonly release: (id: string) => void;
-};
-
 /** In milliseconds. After an outage no row waits longer than the first. */
 const firstWaitMs = 1000;
 const longestWaitMs = 60_000;
@@ -171,12 +162,14 @@ const longestWaitMs = 60_000;
 /** Largest number of rows kept. Older ones are retried without a wait. */
 const maxRows = 10_000;
 
-/** @param now A clock in milliseconds. */
-export function retryBackoff(now: () => number = Date.now): RetryBackoff {
+/** Backoff of rows that failed to sync, so that they do not delay others. @param now A clock in milliseconds. */
+export function retryBackoff(now: () => number = Date.now) {
   const rows = new Map<string, { readonly untilMs: number; readonly waitMs: number }>();
   return {
-    ids: () => [...rows].flatMap(([id, { untilMs }]) => (untilMs > now() ? [id] : [])),
-    add: (id, why) => {
+    /** Ids of rows that still wait. */
+    ids: (): string[] => [...rows].flatMap(([id, { untilMs }]) => (untilMs > now() ? [id] : [])),
+    /** @param why `refused`: Temporal refused this row. `away`: Temporal or the database is unavailable. */
+    add: (id: string, why: 'refused' | 'away'): void => {
       const before = rows.get(id)?.waitMs ?? firstWaitMs / 2;
       const waitMs = why === 'away' ? firstWaitMs : Math.min(before * 2, longestWaitMs);
       rows.delete(id);
@@ -186,6 +179,6 @@ export function retryBackoff(now: () => number = Date.now): RetryBackoff {
         rows.delete(oldest);
       }
     },
-    release: (id) => void rows.delete(id),
+    release: (id: string): void => void rows.delete(id),
   };
 }

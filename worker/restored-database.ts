@@ -12,7 +12,7 @@ import { retryUntilReady, type Explain } from '../runtime/process.ts';
 import { repeat } from '../runtime/timers.ts';
 import { loadStoredCounter, storeCounter } from '../temporal/namespace.ts';
 
-export type RestoreCounterDeps = {
+type RestoreCounterDeps = {
   readonly orm: Orm;
   readonly client: Client;
   readonly log: Logger;

@@ -39,11 +39,7 @@ import { createWorkersWhenReady, temporalLogger } from './create-workers.ts';
 import { serveHealth } from './health-server.ts';
 import { keepLimits } from './keep-limits.ts';
 import { startRelay } from './relay.ts';
-import {
-  keepRestoreCounter,
-  waitUntilDatabaseIsCurrent,
-  type RestoreCounterDeps,
-} from './restored-database.ts';
+import { keepRestoreCounter, waitUntilDatabaseIsCurrent } from './restored-database.ts';
 import { metricsSchedule, keepScheduled, untilOwned } from './schedules.ts';
 
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
@@ -66,8 +62,7 @@ export async function runWorker(
   void stop.then(() => polling || process.exit(0)); // Nothing is running yet.
   Runtime.install({ logger: temporalLogger(log), shutdownSignals: [] });
 
-  const database = { poolSize: config.databasePoolSize };
-  const orm = createOrm(config.databaseUrl, database);
+  const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
   const services = composeServices(config, opened, { orm, guardsNetworks: true });
   const { sealer } = services;
   const temporal = connectTemporal();
@@ -86,7 +81,8 @@ export async function runWorker(
   const explain = explainTemporalFailure(reach);
   const first = await connectWhenReady(reach.connectionOptions, explain, log);
   const place = { orm, client: temporal.client, log };
-  await waitForOwnNamespace(place, installation, explain);
+  await untilOwned(temporal.client, installation, log, explain);
+  await waitUntilDatabaseIsCurrent(place, explain);
   const stopSearchable = await keepSearchable(temporal, log);
   const bundle = await openBundle(config.workflowBundle);
   const settings = { connection: first, namespace, deps, bundle, shutdownGraceMs: 40_000 };
@@ -137,19 +133,6 @@ const connectWhenReady = (
 ): Promise<NativeConnection> =>
   retryUntilReady('Temporal', () => NativeConnection.connect(options), log, explain);
 
-/**
- * Waits, before the worker polls, until the namespace belongs to the database and the database is not older than its
- * workflows.
- */
-async function waitForOwnNamespace(
-  place: RestoreCounterDeps,
-  installation: string,
-  explain: Explain,
-): Promise<void> {
-  await untilOwned(place.client, installation, place.log, explain);
-  await waitUntilDatabaseIsCurrent(place, explain);
-}
-
 type Database = {
   readonly config: Config;
   readonly orm: Orm;
@@ -161,14 +144,8 @@ type Database = {
 };
 
 /** Waits until the database is available and migrated. @returns the database's id. */
-async function prepareDatabase({
-  config,
-  orm,
-  clock,
-  sealer,
-  log,
-  storage,
-}: Database): Promise<string> {
+async function prepareDatabase(opened: Database): Promise<string> {
+  const { config, orm, clock, sealer, log, storage } = opened;
   const fatal = fatalAt(log, OtherSchemaError, OtherSecretKeyError, OtherStorageError);
   const prepare = async (): Promise<string> => {
     await prepareSchema(orm, config, (migration) => log.info({ migration }, 'migrating')).catch(

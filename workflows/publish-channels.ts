@@ -71,7 +71,7 @@ async function publishTo(
   { postChannelId, ...channel }: PublishTarget,
   setOutcome: (outcome: Pick<ChannelDetails, 'status' | 'code'>) => void,
 ): Promise<void> {
-  const { publishChannel } = activitiesFor(channel);
+  const { publishChannel } = activitiesFor(channel, 'Publish to');
   try {
     const { deliveryIds, ...outcome } = await publishChannel({
       workspaceId,
@@ -96,17 +96,18 @@ async function publishTo(
   }
 }
 
-const activitiesFor = (channel: Omit<PublishTarget, 'postChannelId'>) =>
+/** The activities of a network, to publish or remove a post. @param verb For the Temporal UI. */
+export const activitiesFor = (channel: Omit<PublishTarget, 'postChannelId'>, verb: string) =>
   proxyActivities<Activities>({
     taskQueue: publishQueue(channel.network),
-    summary: `Publish to ${channelLabel(channel)}`,
+    summary: `${verb} ${channelLabel(channel)}`,
     // A channel that is being sent finishes despite a cancel, and the post's end waits for its result.
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     // Longer than an attempt's own timeout, so that the attempt ends itself.
     startToCloseTimeout: '5 minutes',
     // Detects a killed worker. The first heartbeat comes after 5 s, so a usual attempt records none.
     heartbeatTimeout: '20 seconds',
-    // Backstop: the activity itself gives up on a channel 24 h after its time.
+    // Backstop: the activity itself gives up 24 h after the post's time, or the request to remove it.
     scheduleToCloseTimeout: '26 hours',
     // Regular waits come with the failure (nextRetryDelay); these intervals are for crashes. Each attempt starts from
     // the ledger, so a retry never sends twice.

@@ -2,14 +2,14 @@ import {
   ActivityFailure,
   CancellationScope,
   isCancellation,
-  proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
   setHandler,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { channelLabel, removalDetails, removalFailure, type ChannelDetails } from './details.ts';
-import { publishQueue, unpublish, type UnpublishPostInput } from './messages.ts';
+import { removalDetails, removalFailure, type ChannelDetails } from './details.ts';
+import { unpublish, type UnpublishPostInput } from './messages.ts';
+import { activitiesFor } from './publish-channels.ts';
 import { errorCodesKey, upsertIfSearchable } from './search-attributes.ts';
 
 const { readUnpublish, finishUnpublish } = proxyLocalActivities<Activities>({
@@ -79,7 +79,7 @@ async function removeFrom(
       const { postChannelId, ...channel } = target;
       setOutcome(target, { status: 'under way' });
       try {
-        const { unpublishChannel } = activitiesFor(channel);
+        const { unpublishChannel } = activitiesFor(channel, 'Remove from');
         setOutcome(target, await unpublishChannel({ ...input, postChannelId }));
       } catch (error) {
         if (isCancellation(error) || !(error instanceof ActivityFailure)) {
@@ -93,17 +93,3 @@ async function removeFrom(
   );
   return stopped;
 }
-
-const activitiesFor = (channel: Omit<Target, 'postChannelId'>) =>
-  proxyActivities<Activities>({
-    taskQueue: publishQueue(channel.network),
-    summary: `Remove from ${channelLabel(channel)}`,
-    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-    // Longer than an attempt's own timeout, so that the attempt ends itself.
-    startToCloseTimeout: '5 minutes',
-    heartbeatTimeout: '20 seconds',
-    // Backstop: the activity itself gives up a day after the request.
-    scheduleToCloseTimeout: '26 hours',
-    // Regular waits come with the failure (nextRetryDelay); these intervals are for crashes.
-    retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
-  });

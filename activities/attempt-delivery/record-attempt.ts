@@ -1,4 +1,3 @@
-import { sleep } from '@temporalio/activity';
 import { sql } from 'kysely';
 import type { DeliveryStatus } from '../../db/entities/webhooks.ts';
 import { newId } from '../../db/new-id.ts';
@@ -11,6 +10,7 @@ import {
 } from '../../domain/webhook-deliveries.ts';
 import type { WebhookResult } from '../../runtime/send-webhook.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { repeatUntil } from '../repeat-until.ts';
 import type { LoadedDelivery } from './load-delivery.ts';
 
 type AttemptOutcome =
@@ -20,8 +20,7 @@ type AttemptOutcome =
 /**
  * Decides the next status of the delivery and stores it with the attempt's result.
  *
- * @param untilMs By `performance.now()`. Storing is repeated until then while the database fails or stalls, because
- * repeating the attempt would send the request again.
+ * @param untilMs By `performance.now()`. Storing is repeated until then.
  * @throws the error of the last repetition, or CancelledFailure when the worker shuts down.
  */
 export function recordAttempt(
@@ -32,8 +31,7 @@ export function recordAttempt(
 ): Promise<AttemptOutcome> {
   const nowMs = delivery.at.getTime() + result.durationMs;
   const next = nextStatus(result, delivery.number - delivery.attemptsBefore, nowMs);
-  const store = (): Promise<AttemptOutcome> => storeResult(deps, delivery, result, next);
-  return repeatUntil(untilMs, store);
+  return repeatUntil(untilMs, () => storeResult(deps, delivery, result, next));
 }
 
 type Next = { readonly status: DeliveryStatus; readonly waitMs: number | null };
@@ -96,24 +94,6 @@ async function storeResult(
   );
   const now = row?.status ?? 'gone';
   return now === 'pending' ? { status: now, waitMs: waitMs ?? 0 } : { status: now };
-}
-
-/** Wait between two repetitions, in milliseconds: the first and the longest. */
-const [firstMs, longestMs] = [100, 5000];
-
-/** @throws the error of the last repetition before `untilMs`; CancelledFailure at a shutdown. */
-async function repeatUntil<T>(untilMs: number, work: () => Promise<T>): Promise<T> {
-  for (let waitMs = firstMs; ; waitMs = Math.min(2 * waitMs, longestMs)) {
-    try {
-      return await work();
-    } catch (error) {
-      if (performance.now() + waitMs > untilMs) {
-        throw error;
-      }
-    }
-
-    await sleep(waitMs);
-  }
 }
 
 /** Fails a delivery without another request; it can be replayed. */

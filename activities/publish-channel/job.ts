@@ -195,50 +195,40 @@ function firstSendOf(ledger: readonly LedgerEntry[]): Date | undefined {
   return times.toSorted((a, b) => a.getTime() - b.getTime())[0];
 }
 
-/** Opening a deleted file fails. */
 const opened = (deps: ActivityDeps, rows: readonly FileRow[]) =>
   rows.map((row) => ({ ...row, open: (fromByte = 0) => openFile(deps, row, fromByte) }));
 
-async function openFile(deps: ActivityDeps, row: FileRow, fromByte: number): Promise<Readable> {
-  if (row.deletedAt !== null) {
-    const message = `The file "${row.name}" is no longer in the media library, and the post does not go out without it.`;
+/** @throws NetworkError with a message for the post's owner. The log has the storage's error for the operator. */
+async function openFile(
+  { storage, log }: ActivityDeps,
+  { id, name, storageKey, sizeBytes, deletedAt }: FileRow,
+  fromByte: number,
+): Promise<Readable> {
+  if (deletedAt !== null) {
+    const message = `The file "${name}" is no longer in the media library, and the post does not go out without it.`;
     throw new NetworkError('media_refused', message, { accepted: 'no' });
   }
 
-  const stream = await openStored(deps, row, fromByte);
-  if (stream === null) {
-    deps.log.error(
-      { file: row.id, key: row.storageKey },
-      'a file of the media library is missing in the storage: the API and all workers need the same PUNCTUAL_MEDIA_DIR or PUNCTUAL_S3_BUCKET',
-    );
-    const message = `The file "${row.name}" is missing in the media storage of this service. The post is not at fault. The operator finds the reason in the worker's log.`;
-    throw new NetworkError('internal', message, { accepted: 'no' });
-  }
-
-  return stream;
-}
-
-/** @throws NetworkError with a message for the post's owner. The log has the storage's error for the operator. */
-async function openStored(
-  { storage, log }: ActivityDeps,
-  row: FileRow,
-  fromByte: number,
-): Promise<Readable | null> {
   const tell = (error: unknown) => {
     // A reader may end the stream early: a video's last chunk is read by a request of its own.
     if (!(error instanceof Error && error.name === 'AbortError')) {
-      log.warn({ file: row.id, error: describeError(error) }, 'a file cannot be read');
+      log.warn({ file: id, error: describeError(error) }, 'a file cannot be read');
     }
   };
-  try {
-    const stream = await storage.open(
-      row.storageKey,
-      fromByte > 0 ? { start: fromByte, end: row.sizeBytes - 1 } : undefined,
-    );
-    return stream?.on('error', tell) ?? null;
-  } catch (error) {
+  const range = fromByte > 0 ? { start: fromByte, end: sizeBytes - 1 } : undefined;
+  const stream = await storage.open(storageKey, range).catch((error: unknown) => {
     tell(error);
-    const message = `The file "${row.name}" could not be read: the media storage of this service does not answer. The operator finds the reason in the worker's log.`;
+    const message = `The file "${name}" could not be read: the media storage of this service does not answer. The operator finds the reason in the worker's log.`;
     throw new NetworkError('internal', message, { accepted: 'no', cause: error });
+  });
+  if (stream === null) {
+    log.error(
+      { file: id, key: storageKey },
+      'a file of the media library is missing in the storage: the API and all workers need the same PUNCTUAL_MEDIA_DIR or PUNCTUAL_S3_BUCKET',
+    );
+    const message = `The file "${name}" is missing in the media storage of this service. The post is not at fault. The operator finds the reason in the worker's log.`;
+    throw new NetworkError('internal', message, { accepted: 'no' });
   }
+
+  return stream.on('error', tell);
 }

@@ -36,7 +36,7 @@ import { claimFound, findSettled, findStep, reconcileOpen } from './reconcile.ts
  */
 export async function sendThread(attempt: PublishAttempt): Promise<Live> {
   const { deps, job, network } = attempt;
-  let entries = await prepare(attempt, await reconcileOpen(attempt, job.ledger));
+  let entries = await readied(attempt, job.ledger);
   const isAbsent = !entries.some(isOpen) && entries.some(({ sent }) => sent === null);
   if (job.isInDoubt && isAbsent && !isPublishWindowOver(deps, job)) {
     await takeTurnAgain(deps, job);
@@ -50,12 +50,9 @@ export async function sendThread(attempt: PublishAttempt): Promise<Live> {
 
     const step = network.threads === 'atomic' ? remaining : remaining.slice(0, 1);
     const before = entries.filter((entry) => isSent(entry) && entry.part < (step[0]?.part ?? 0));
-    const created = await advance(attempt, { remaining, step, sent: sentPartsOf(before), before });
+    const created = await sendOrFind(attempt, { remaining, step, before });
     if (created === null) {
-      entries = await prepare(
-        attempt,
-        await reconcileOpen(attempt, await readJobEntries(deps, job)),
-      );
+      entries = await readied(attempt, await readJobEntries(deps, job));
       continue;
     }
 
@@ -70,25 +67,22 @@ export async function sendThread(attempt: PublishAttempt): Promise<Live> {
 }
 
 /**
- * Returns the ledger with an entry for each part to send.
+ * Reconciles open parts, and returns the ledger with an entry for each part to send.
  *
  * @throws NetworkError if the post was cancelled and the network does not have all parts.
  */
-async function prepare(
+async function readied(
   attempt: PublishAttempt,
-  entries: readonly LedgerEntry[],
+  known: readonly LedgerEntry[],
 ): Promise<readonly LedgerEntry[]> {
   const { job } = attempt;
-  if (!job.isCancelled) {
-    return prepareMissing(attempt, entries);
-  }
-
-  if (!isWhole(job, entries)) {
+  const entries = await reconcileOpen(attempt, known);
+  if (job.isCancelled && !isWhole(job, entries)) {
     const { code, message } = cancelledFailure;
     throw new NetworkError(code, message, { accepted: 'no' });
   }
 
-  return entries;
+  return job.isCancelled ? entries : prepareMissing(attempt, entries);
 }
 
 /**
@@ -133,18 +127,17 @@ type Progress = {
   readonly remaining: readonly LedgerEntry[];
   /** The ones to send next. */
   readonly step: readonly LedgerEntry[];
-  readonly sent: SentPart[];
-  /** Ledger entries of the sent parts. */
+  /** Those that were sent before. */
   readonly before: readonly LedgerEntry[];
 };
 
 /** @returns the created posts, or null if the ledger has to be read again. */
-async function advance(
+async function sendOrFind(
   attempt: PublishAttempt,
   progress: Progress,
 ): Promise<readonly SentPart[] | null> {
-  const { remaining, sent } = progress;
-  const settled = remaining.find(({ state }) => state === 'sent');
+  const sent = sentPartsOf(progress.before);
+  const settled = progress.remaining.find(({ state }) => state === 'sent');
   if (settled) {
     await findSettled(attempt, settled, sent);
     return null;
@@ -156,7 +149,7 @@ async function advance(
     await checkReadiness(attempt, { sent, last: [] });
   }
 
-  return sendStep(attempt, progress);
+  return sendStep(attempt, progress, sent);
 }
 
 /**
@@ -191,7 +184,8 @@ const withSent = (
 /** @returns the posts, or null if the response was lost and the reconcile found them. */
 async function sendStep(
   attempt: PublishAttempt,
-  { remaining, step: prepared, sent, before }: Progress,
+  { remaining, step: prepared, before }: Progress,
+  sent: SentPart[],
 ): Promise<readonly SentPart[] | null> {
   const { deps, job, network, connection, begun, intent, uploads, spending } = attempt;
   await spending.take(remaining, sent.length > 0);

@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
-import { isConflict, isDatabaseUnavailable } from '../../db/database-errors.ts';
 import type { Em } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
 import { sumMetrics } from '../../db/sum-metrics.ts';
 import { nextReadMs } from '../../domain/metrics-schedule.ts';
 import { metricNames, type Metrics, type PostReading } from '../../networks/network.ts';
+import { repeatUntil } from '../repeat-until.ts';
 import type { RefreshContext } from './ask-network.ts';
 import { rescheduleRows, type DueRow, type RescheduledRow } from './due-reads.ts';
 
@@ -20,34 +19,18 @@ type Batch = {
 
 /** In milliseconds. Covers a failover or restart of PostgreSQL. The activity has this long after its last read. */
 const retryForMs = 20_000;
-const [firstWaitMs, longestWaitMs] = [250, 5000];
 
 /**
- * Stores readings, and retries while the database is unavailable, because reading again may cost money. Safe to repeat,
- * also if the result of a commit was lost.
+ * Stores readings. Safe to repeat, also if the result of a commit was lost.
  *
  * @throws the last error after `retryForMs`, or when the worker stops.
  */
-export async function recordWithRetries(
+export const recordWithRetries = (
   refreshing: RefreshContext,
   workspaceId: string,
   batch: Batch,
-): Promise<void> {
-  const startedMs = performance.now();
-  for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
-    try {
-      await recordReadings(refreshing, workspaceId, batch);
-      return;
-    } catch (error) {
-      const isOver = refreshing.stopped.aborted || performance.now() - startedMs >= retryForMs;
-      if (isOver || !(isDatabaseUnavailable(error) || isConflict(error))) {
-        throw error;
-      }
-
-      await sleep(waitMs);
-    }
-  }
-}
+): Promise<void> =>
+  repeatUntil(performance.now() + retryForMs, () => recordReadings(refreshing, workspaceId, batch));
 
 /** Delay for posts that the time did not suffice for, in milliseconds: until the next refresh. */
 const soonMs = 60_000;
