@@ -6,7 +6,6 @@ import { postWorkflowId } from '../../workflows/messages.ts';
 import { needs } from '../support/needs.ts';
 import { fakeNetwork, type FakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
-import { storeUnsynced } from '../support/seed.ts';
 import { untilBegun } from '../support/until-begun.ts';
 import { cancelledInDoubt } from './cancelled-in-doubt.ts';
 import { later, sharedSweeps, untilChannelIs } from './sweeps.ts';
@@ -174,22 +173,3 @@ test.serial(
     t.is(network.sends.length, 1);
   },
 );
-
-test.serial('a sleeping post is checked ten minutes before its time, and left alone', async (t) => {
-  const { client, schedule } = await newWorkspace(t, fakeNetwork());
-  const id = await schedule(30 * minutes);
-  const events = async (): Promise<number> =>
-    (await postHandle(id).fetchHistory()).events?.length ?? 0;
-  await untilBegun(postHandle(id), 5);
-  const before = await events();
-
-  t.like(await sweep(), { looked: 0 });
-  t.like(await sweep(21 * minutes), { looked: 1, unanswered: 0, workflowGone: 0, overdue: 0 });
-  t.like(await sweep(25 * minutes), { looked: 0 });
-
-  // Once this post has its workflow, the relay has read the outbox again.
-  const soon = new Date(Date.now() + 30 * minutes);
-  const next = await storeUnsynced(sweeps.punctual, client.workspaceId, soon);
-  await untilBegun(sweeps.punctual.temporal.client.workflow.getHandle(postWorkflowId(next)));
-  t.is(await events(), before);
-});

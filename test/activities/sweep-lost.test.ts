@@ -2,13 +2,12 @@ import { sweep as sweepOnce } from '../../activities/sweep/sweep.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { readLatestRun } from '../../temporal/latest-run.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
-import { endOf } from '../support/end-of.ts';
 import { needs } from '../support/needs.ts';
-import { fails, fakeNetwork, heldNetwork } from '../support/networks.ts';
+import { fakeNetwork, heldNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { storeDelivery } from '../support/seed-deliveries.ts';
 import { cancelledInDoubt } from './cancelled-in-doubt.ts';
-import { later, sharedSweeps, untilChannelIs } from './sweeps.ts';
+import { sharedSweeps, untilChannelIs } from './sweeps.ts';
 
 const test = needs('temporal');
 const minutes = 60_000;
@@ -120,25 +119,6 @@ const countEvents = async (postId: string): Promise<number> => {
   const sql = 'select id from events where post_id = ? and run is not null';
   return (await sweeps.punctual.orm.em.fork().execute<unknown[]>(sql, [postId])).length;
 };
-
-test.serial('a retry whose workflow was terminated is published', async (t) => {
-  const network = fakeNetwork();
-  const workspace = await newWorkspace(t, network);
-  const { client, schedule } = workspace;
-  network.fates.push(fails('content_refused'));
-  const id = await schedule(0);
-  t.is((await client.finalPost(id)).status, 'failed');
-  t.is(await endOf(postHandle(id)), 'post_failed');
-  network.fates.push(later());
-  await client.post(`/posts/${id}/retry`);
-  await untilChannelIs(workspace, id, 'retrying');
-  await postHandle(id).terminate('lost');
-
-  t.like(await sweep(minutes), { workflowGone: 1 });
-
-  t.is((await client.finalPost(id)).status, 'published');
-  t.is(network.live.length, 1);
-});
 
 test.serial('a delivery whose workflow was terminated is delivered', async (t) => {
   const { client } = await newWorkspace(t, fakeNetwork());

@@ -107,16 +107,6 @@ test('a post that was scheduled while Temporal was unavailable goes out at its t
   t.is(network.sends.length, 1);
 });
 
-test('a post that is overdue when Temporal returns goes out at once', async (t) => {
-  const { network, client, request } = await workspace();
-  const { id } = await unheard(t, async () => {
-    const { post } = (await client.post('/posts', request(500))).body;
-    return [post, post.id];
-  });
-  t.is((await client.finalPost(id)).status, 'published');
-  t.is(network.sends.length, 1);
-});
-
 test('a post that was moved to an earlier time while Temporal was unavailable goes out at that time', async (t) => {
   const { network, client, schedule } = await workspace();
   const id = await schedule(3_600_000);

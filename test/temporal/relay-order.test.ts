@@ -123,24 +123,6 @@ test.serial('a post that Temporal refused is synced once Temporal accepts it', a
   t.not(await runOf(api.punctual, id), null);
 });
 
-test.serial('a thousand posts whose start was lost are all started', async (t) => {
-  const { store, unsynced } = await workspace();
-  const ids: string[] = [];
-  for (let n = 0; n < 1000; n += 20) {
-    ids.push(
-      ...(await Promise.all(Array.from({ length: 20 }, (_, i) => store(3_600_000 + n + i)))),
-    );
-  }
-
-  const began = Date.now();
-  t.teardown(startRelay(relay()));
-  await poll(unsynced, (left) => left.length === 0);
-  t.log(`all synced after ${((Date.now() - began) / 1000).toFixed(1)} s`);
-
-  const runs = await Promise.all(ids.map((id) => runOf(api.punctual, id)));
-  t.is(new Set(runs.filter((run) => run !== null)).size, 1000);
-});
-
 /** Two posts that were synced with their first revision and have a newer one. */
 async function editedPosts() {
   const { client, channel, unsynced } = await workspace();

@@ -9,10 +9,8 @@ import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
 import { inTurn, status } from '../support/answers.ts';
 import { beforeTests } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
-import { fakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { startWorkers } from '../support/punctual.ts';
-import { fakeChannel } from '../support/seed.ts';
 import { nativeConnection, sharedBundle, testLog } from '../support/temporal.ts';
 import { startWebhooks, type Subscription } from '../support/webhooks.ts';
 
@@ -176,24 +174,6 @@ test.serial('a webhook is delivered although no worker takes tasks of posts', as
   t.is((await mine.finalDelivery()).status, 'delivered');
   t.is(await handleOf(deliveryId).result(), 'delivered');
   t.is(mine.receiver.arrived.length, 1);
-});
-
-test("a post's webhooks use the webhook queue, not the queue of posts", async (t) => {
-  const { api } = webhooks();
-  await webhooks().startWorkers();
-  const client = await api.newClient();
-  const hook = { url: api.receiver(status(204)).url, events: ['post.published'] };
-  const { id } = (await client.post('/webhooks', hook)).body.webhook;
-  await client.post('/posts', {
-    body: 'Hello',
-    channel_ids: [await fakeChannel(api.punctual, client.workspaceId, fakeNetwork())],
-    schedule_in_minutes: 0,
-  });
-
-  const delivery = await client.finalDelivery(id);
-
-  t.is(delivery.status, 'delivered');
-  t.is((await handleOf(delivery.id).describe()).taskQueue, webhooksQueue);
 });
 
 test('a replay sends a delivery that waits for its next attempt now, each time', async (t) => {

@@ -187,21 +187,6 @@ test('a retry sends only to the failed channels and creates a new event', async 
   t.deepEqual(await eventTypes(), ['post.partial', 'post.published']);
 });
 
-test('a retry whose notify is lost is synced by the relay', async (t) => {
-  const [good, bad] = [fakeNetwork(), failing('content_refused')];
-  const { client, id, shown } = await post({ good, bad });
-  await client.finalPost(id);
-  await client.post(`/posts/${id}/retry`);
-  // As after a crash between the commit and the notify.
-  await api.punctual.orm.em
-    .fork()
-    .execute('update posts set synced_revision = revision - 1 where id = ?', [id]);
-
-  await client.finalPost(id);
-  t.is(bad.live.length, 1);
-  t.is((await shown()).status, 'published');
-});
-
 test('a retry has a publish window of its own, however long ago the post was due', async (t) => {
   const [good, bad] = [fakeNetwork(), failing('content_refused')];
   const { client, id, shown } = await post({ good, bad });

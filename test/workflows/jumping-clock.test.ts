@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { keepScheduled } from '../../worker/schedules.ts';
-import { inTurn, status } from '../support/answers.ts';
+import { status } from '../support/answers.ts';
 import { newClient } from '../support/client.ts';
 import { beforeTests } from '../support/kit.ts';
 import { endOf } from '../support/end-of.ts';
@@ -65,23 +65,6 @@ test('a receiver that always fails gets retries after 1 min, 5 min, 30 min, 2 h 
   t.log(`${history.events?.length} history events for six attempts`);
   // A delivery that fails adds two events: a marker and its search attribute.
   t.true((history.events?.length ?? 99) <= 14);
-});
-
-test('a receiver may delay an attempt to twice the usual wait, and gets no request after a success', async (t) => {
-  const asks = (seconds: number) => status(503, { 'retry-after': String(seconds) });
-  const receiver = receivers().receiver(inTurn(asks(90), asks(1_000_000_000), status(200)));
-  const { punctual, client, webhook, attemptedAtMs } = await deliver(t, receiver);
-
-  const delivery = await client.finalDelivery(webhook.id);
-
-  t.like(delivery, { status: 'delivered', response_status: 200, error: null });
-  t.deepEqual(
-    delivery.attempts.map(({ response_status: code }) => code),
-    [503, 503, 200],
-  );
-  t.is(receiver.arrived.length, 3);
-  t.deepEqual(punctual.deliveryWaitsMs, [1.5 * minute, 10 * minute]);
-  mustWait(t, attemptedAtMs, punctual.deliveryWaitsMs);
 });
 
 /** Checks that at least the wanted time passed between attempts. A busy machine adds to it. */

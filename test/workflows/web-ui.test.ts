@@ -237,16 +237,6 @@ async function summaryOf(handle: WorkflowHandle, type: string, word: string) {
     .find((summary) => summary.includes(word));
 }
 
-/** @returns which of our attributes a workflow has; Temporal adds others. */
-async function ours(handle: WorkflowHandle): Promise<string[]> {
-  const { typedSearchAttributes } = await handle.describe();
-  return searchAttributeKeys.flatMap((key) =>
-    typedSearchAttributes.get<'KEYWORD' | 'KEYWORD_LIST' | 'DATETIME'>(key) === undefined
-      ? []
-      : [key.name],
-  );
-}
-
 test('a failed post is found by its workspace, networks and error codes, together with its deliveries', async (t) => {
   const { client, refuses, channels, schedule, subscribe, delivery } = await workspace();
   const { workspaceId } = client;
@@ -266,21 +256,6 @@ test('a failed post is found by its workspace, networks and error codes, togethe
     (await delivery()).workflowId,
     `post-${bad}`,
   ]);
-});
-
-test('a retried post no longer has the error code of the earlier run', async (t) => {
-  const { client, refuses, channels, schedule, handleOf } = await workspace();
-  refuses.fates.push({ kind: 'fails', error: error('content_refused') });
-  const post = await schedule(undefined, [channels.refuses]);
-  await client.finalPost(post);
-  const handle = handleOf(post);
-  t.is(await endOf(handle), 'post_failed');
-
-  await client.post(`/posts/${post}/retry`);
-
-  await client.finalPost(post);
-  t.is(await handle.result(), 'published');
-  t.deepEqual(await ours(handle), ['WorkspaceId', 'Networks', 'Outcome', 'DueAt', 'Handles']);
 });
 
 test('a worker that starts while Temporal is unavailable adds the attributes once it responds', async (t) => {
