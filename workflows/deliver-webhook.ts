@@ -121,32 +121,25 @@ export async function startDeliveries(
   deliveryIds: readonly string[],
   postId: string,
 ): Promise<void> {
-  await Promise.all(
-    deliveryIds.map((deliveryId) => startDelivery(workspaceId, deliveryId, postId)),
-  );
-}
-
-async function startDelivery(
-  workspaceId: string,
-  deliveryId: string,
-  postId: string,
-): Promise<void> {
   // A server that lacks the attributes would refuse the child again and again. One that accepted the post's has them.
   const isSearchable = workflowInfo().typedSearchAttributes.get(workspaceIdKey) !== undefined;
-  try {
-    await startChild(deliverWebhook, {
-      workflowId: deliveryWorkflowId(deliveryId),
-      taskQueue: webhooksQueue,
-      args: [{ workspaceId, deliveryId }],
-      parentClosePolicy: ParentClosePolicy.ABANDON,
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      staticSummary: `Webhook delivery ${deliveryId}`,
-      staticDetails: `Workspace \`${workspaceId}\`, post \`${postId}\`.`,
-      ...(isSearchable && { typedSearchAttributes: ofWorkspace(workspaceId) }),
-    });
-  } catch (error) {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) {
-      throw error;
+  const start = async (deliveryId: string): Promise<void> => {
+    try {
+      await startChild(deliverWebhook, {
+        workflowId: deliveryWorkflowId(deliveryId),
+        taskQueue: webhooksQueue,
+        args: [{ workspaceId, deliveryId }],
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        staticSummary: `Webhook delivery ${deliveryId}`,
+        staticDetails: `Workspace \`${workspaceId}\`, post \`${postId}\`.`,
+        ...(isSearchable && { typedSearchAttributes: ofWorkspace(workspaceId) }),
+      });
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) {
+        throw error;
+      }
     }
-  }
+  };
+  await Promise.all(deliveryIds.map(start));
 }

@@ -76,8 +76,8 @@ export const removalDetails = (
 ): string =>
   `The post is being removed from its networks.\n\n${listOf(channels)}\n\nA pending activity shows its attempt, why the last one failed, and when the next one is.\n\n${furtherReading(input)}`;
 
-export const stoppedDetails = (input: PublishPostInput, why: string): string =>
-  `${why}\n\n${furtherReading(input)}`;
+export const stoppedDetails = (input: PublishPostInput): string =>
+  `There is nothing to publish: the post is a draft, or was deleted.\n\n${furtherReading(input)}`;
 
 const listOf = (channels: readonly ChannelDetails[]): string =>
   channels

@@ -15,7 +15,9 @@ import type { Followed } from './schedule.ts';
 type PublishTarget = Go['targets'][number];
 
 /**
- * Publishes the post until a signal says that it changed. A channel that is being sent finishes even then.
+ * Publishes the post on its channels concurrently, until a signal says that it changed. A channel that is being sent
+ * finishes even then. A channel's failure does not affect the others: results are in the database, and `finalizePost`
+ * reads them there.
  *
  * @param published Gets the channels that were published.
  * @returns false if it was interrupted.
@@ -32,38 +34,25 @@ export async function publishUntilChange(
     sending.cancel(); // The signal arrived during the claim.
   }
 
-  const showAll = (channels: readonly ChannelDetails[]): void =>
-    setCurrentDetails(publishingDetails(input, revision, channels));
-  const sent = await sending.run(() => publishChannels(input, targets, showAll));
-  post.onChange = () => undefined;
-  sent.forEach(({ postChannelId }) => published.add(postChannelId));
-  return !sending.consideredCancelled;
-}
-
-/**
- * Publishes a post on its channels concurrently. A channel's failure does not affect the others: results are in the
- * database, and `finalizePost` reads them there.
- *
- * @param show Called with the state of all channels at the start and after each change.
- * @returns the targets that were published.
- */
-async function publishChannels(
-  input: PublishPostInput,
-  targets: readonly PublishTarget[],
-  show: (channels: readonly ChannelDetails[]) => void,
-): Promise<PublishTarget[]> {
   const channels = targets.map(({ postChannelId: _, ...channel }): ChannelDetails => {
     return { ...channel, status: 'under way' };
   });
-  show(channels);
-  const setOutcome = (index: number, outcome: Pick<ChannelDetails, 'status' | 'code'>): void => {
-    Object.assign(channels[index] ?? {}, outcome);
-    show(channels);
-  };
-  await Promise.all(
-    targets.map((target, index) => publishTo(input, target, setOutcome.bind(null, index))),
-  );
-  return targets.filter((_, index) => channels[index]?.status === 'published');
+  const show = (): void => setCurrentDetails(publishingDetails(input, revision, channels));
+  show();
+  const publish = (target: PublishTarget, index: number): Promise<void> =>
+    publishTo(input, target, (outcome) => {
+      Object.assign(channels[index] ?? {}, outcome);
+      show();
+    });
+  await sending.run(() => Promise.all(targets.map(publish)));
+  post.onChange = () => undefined;
+  for (const [index, { postChannelId }] of targets.entries()) {
+    if (channels[index]?.status === 'published') {
+      published.add(postChannelId);
+    }
+  }
+
+  return !sending.consideredCancelled;
 }
 
 async function publishTo(

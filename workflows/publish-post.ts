@@ -80,17 +80,25 @@ async function publishWhenDue(input: PublishPostInput, post: Followed): Promise<
   const published = new Set<string>();
   for (let claimAtMs = 0; ;) {
     await untilDue(input, post);
-    await rest(claimAtMs - Date.now());
+    if (claimAtMs > Date.now()) {
+      const summary = 'Wait before the post is checked again';
+      await sleep(claimAtMs - Date.now(), { summary });
+    }
+
     const before = post.schedule;
     const lost = published.size > 0 ? { published: [...published] } : {};
     const claim = await claimPost({ workspaceId, postId, nowMs: Date.now(), ...lost });
     claimAtMs = Date.now() + claimRestMs;
     if (claim.kind === 'gone') {
-      if (post.schedule === before) {
-        return claim.end ? show(input, claim.end, 0) : stopped(input);
+      if (post.schedule !== before) {
+        continue; // A signal arrived during the claim, whose result may be older.
       }
 
-      continue; // A signal arrived during the claim, whose result may be older.
+      if (!claim.end) {
+        setCurrentDetails(stoppedDetails(input));
+      }
+
+      return claim.end ? show(input, claim.end, 0) : null;
     }
 
     const { revision } = claim;
@@ -115,12 +123,6 @@ async function publishWhenDue(input: PublishPostInput, post: Followed): Promise<
   }
 }
 
-async function rest(ms: number): Promise<void> {
-  if (ms > 0) {
-    await sleep(ms, { summary: 'Wait before the post is checked again' });
-  }
-}
-
 /** Finalizes the post and starts the deliveries of its event. @returns null if the post has not ended. */
 async function finalize(
   input: PublishPostInput,
@@ -138,10 +140,4 @@ async function finalize(
 function show(input: PublishPostInput, end: End, deliveries: number): End {
   setCurrentDetails(endedDetails(input, end.outcome, end.channels, deliveries));
   return end;
-}
-
-function stopped(input: PublishPostInput): null {
-  const why = 'There is nothing to publish: the post is a draft, or was deleted.';
-  setCurrentDetails(stoppedDetails(input, why));
-  return null;
 }
