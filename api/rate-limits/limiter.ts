@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { AppError } from '../../domain/errors.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
-import type { Refusals } from '../../services/channels/connect-with-secret.ts';
+import type { Refusals, SignIn } from '../../services/channels/connect-with-secret.ts';
 
 /** Calls per window of `windowSeconds`, which begins with the first call. */
 export type Policy = { readonly name: string; readonly quota: number };
@@ -61,7 +61,10 @@ export const rateLimitHeaders = (
 
 const signInWindowSeconds = 300;
 
-/** Many clients sign in at one server. Servers allow far more from one address: 3000 calls in 5 minutes. */
+/**
+ * Many clients of a workspace sign in at one server, which allows far more from one address: 3000 calls in 5 minutes. A
+ * workspace cannot lock out others, since each is counted alone.
+ */
 const serverFactor = 10;
 
 /** @param perAddress Limit of refused sign-ins per client address in five minutes. */
@@ -70,14 +73,18 @@ export function createRefusals(perAddress: number): Refusals {
     new RateLimiterMemory({ points, duration: signInWindowSeconds });
   const addresses = counterOf(perAddress);
   const servers = counterOf(serverFactor * perAddress);
+  const atServer = ({ workspaceId, server }: SignIn) => sha256Hex(`${workspaceId} ${server}`);
   return {
-    async restOf({ address, server }) {
-      const counted = await Promise.all([addresses.get(address), servers.get(sha256Hex(server))]);
+    async restOf(signIn) {
+      const counted = await Promise.all([
+        addresses.get(signIn.address),
+        servers.get(atServer(signIn)),
+      ]);
       const used = counted.filter((one) => one !== null && one.remainingPoints <= 0);
       return Math.max(0, ...used.map((one) => Math.ceil((one?.msBeforeNext ?? 0) / 1000)));
     },
-    async count({ address, server }) {
-      await Promise.all([addresses.penalty(address), servers.penalty(sha256Hex(server))]);
+    async count(signIn) {
+      await Promise.all([addresses.penalty(signIn.address), servers.penalty(atServer(signIn))]);
     },
   };
 }

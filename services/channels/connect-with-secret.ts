@@ -22,7 +22,9 @@ import { internalProblem, Problem, problemOf } from './connect-problem.ts';
 const longest = 500;
 
 /** A sign-in with a secret that a person typed. */
-type SignIn = {
+export type SignIn = {
+  /** The workspace of the link. */
+  readonly workspaceId: string;
   /** The client's address, or the prefix of its provider. */
   readonly address: string;
   /** The host that receives the secret. */
@@ -68,7 +70,8 @@ export async function connectWithSecret(
   }
 
   const values = valuesFor(connector, given, link);
-  const signIn = { address, server: serverOf(link, values) };
+  const { workspaceId } = link;
+  const signIn = { workspaceId, address, server: serverOf(link, values) };
   await assertFewRefusals(deps, signIn);
   await countTry(deps.orm.em.fork(), link);
   const mine = { browser_hash: sha256Hex(browser) };
@@ -105,7 +108,7 @@ const tooManyRefusals = (): Problem =>
 const serverOf = ({ platform }: ConnectLink, { url }: Readonly<Record<string, string>>): string =>
   url === undefined ? platform : new URL(baseUrlOf(url)).host;
 
-/** @throws Problem `rate_limited` after too many refused sign-ins of this client or at this server. */
+/** @throws Problem `rate_limited` after too many refused sign-ins of this client, or of this workspace at this server. */
 async function assertFewRefusals({ refusedSecrets }: SecretDeps, signIn: SignIn): Promise<void> {
   const seconds = await refusedSecrets.restOf(signIn);
   if (seconds > 0) {

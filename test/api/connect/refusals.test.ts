@@ -40,13 +40,18 @@ test('after some refused secrets a client is blocked, with every link', async (t
   t.regex(words[3] ?? '', /Too many sign-ins were refused\. Try again in 5 minutes/v);
 });
 
-test('a server that refused many clients is not asked for some minutes', async (t) => {
+test('a server that refused many clients of a workspace is not asked for it for some minutes', async (t) => {
   const refusals = createRefusals(2);
-  const at = (server: string, number: number) => ({ address: `192.0.2.${number}`, server });
+  const at = (server: string, number: number, workspaceId = 'w') => ({
+    workspaceId,
+    address: `192.0.2.${number}`,
+    server,
+  });
   for (let number = 1; number <= 20; number += 1) {
     await refusals.count(at('pds.example', number));
   }
 
   t.true((await refusals.restOf(at('pds.example', 100))) > 200);
   t.is(await refusals.restOf(at('other.example', 100)), 0);
+  t.is(await refusals.restOf(at('pds.example', 100, 'other')), 0);
 });
