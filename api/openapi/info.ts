@@ -8,10 +8,10 @@ operator keys for the calls under *Workspaces* with \`svc_admin_\`. Paste yours 
 works. A key may be limited to scopes: each call names the one it needs (\`x-required-scope\`), and answers 403
 \`scope_missing\` without it.
 
-**Requests.** Bodies are JSON of at most 1 MB; an upload is \`multipart/form-data\` of at most 200 MB. Bodies and
-queries are validated strictly: an unknown field or parameter is a 400 that names it. For a duplicate field the last
-value counts. Send times as RFC 3339 with \`Z\` or an offset; \`scheduled_at\` also takes a local time beside
-\`timezone\`. Responses have UTC with milliseconds.
+**Requests.** Bodies are JSON of at most 1 MB and 10,000 values; an upload is \`multipart/form-data\` of at most 200
+MB. Bodies and queries are validated strictly: an unknown field or parameter is a 400 that names it. For a duplicate
+field the last value counts. Send times as RFC 3339 with \`Z\` or an offset; \`scheduled_at\` also takes a local time
+beside \`timezone\`. Responses have UTC with milliseconds.
 
 **Answers.** Every answer carries \`X-Request-Id\`. A failure is \`{error, code}\`: \`error\` is a
 sentence for people, \`code\` is for programs and never changes its meaning, and \`details\` locates the fault

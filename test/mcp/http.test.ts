@@ -61,6 +61,7 @@ test('a message without a right key, from elsewhere, or of another form is refus
     [await send(url, key, listing, { origin: 'https://evil.example' }), 403, /evil\.example/v],
     [await send(url, key, [listing, listing]), 400, /not a batch/v],
     [await send(url, key, `{"params": ${deep}}`), 400, /64 levels deep/v],
+    [await send(url, key, `{"params": [${'0,'.repeat(10_000)}0]}`), 400, /10,000 values/v],
     [await send(url, key, '{"jsonrpc'), 400, /not valid JSON/v],
     [await send(url, key, wide), 413, /larger than 512 kB/v],
     [await send(url, key, listing, { 'content-type': 'text/plain' }), 415, /application\/json/v],

@@ -28,10 +28,11 @@ function isSmall({ body }: Reply): boolean {
 
 const wrong: Readonly<Record<string, string>> = {
   'a list of 500,000 numbers where ids stand': `{"channel_ids":[${'0,'.repeat(499_999)}0]}`,
+  'a list of 9,000 numbers where ids stand': `{"channel_ids":[${'0,'.repeat(8999)}0]}`,
   'a list of 50 lists where ids stand': `{"channel_ids":[${'[],'.repeat(49)}[]]}`,
-  'a hundred thousand unknown fields': `{${Array.from({ length: 100_000 }, (_, n) => `"${n}":0`).join(',')}}`,
+  'nine thousand unknown fields': `{${Array.from({ length: 9000 }, (_, n) => `"${n}":0`).join(',')}}`,
   'a field with a name of a megabyte': `{"${'x'.repeat(1_000_000)}":0}`,
-  'a text for each of 50,000 channels': `{"channel_bodies":{${Array.from({ length: 50_000 }, (_, n) => `"${n}":"x"`).join(',')}}}`,
+  'a text for each of 9,000 channels': `{"channel_bodies":{${Array.from({ length: 9000 }, (_, n) => `"${n}":"x"`).join(',')}}}`,
   'lists in lists in lists': `{"thread":${'['.repeat(500_000)}${']'.repeat(500_000)}}`,
 };
 for (const [what, body] of Object.entries(wrong)) {
@@ -45,6 +46,12 @@ for (const [what, body] of Object.entries(wrong)) {
     t.true(reply.body.details.length > 0);
   });
 }
+
+test('a body with more than 10,000 values is refused before its fields are checked', async (t) => {
+  const { send } = await sender();
+  const { body } = await send(`{"x":{${Array.from({ length: 10_000 }, (_, n) => `"${n}":0`)}}}`);
+  t.regex(body.error, /^The request body has more than 10,000 values/v);
+});
 
 test('an unpaired surrogate of the caller is not in the answer, because strict JSON parsers would refuse it', async (t) => {
   const { send } = await sender();
