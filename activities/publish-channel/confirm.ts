@@ -8,6 +8,7 @@ import { sumMetrics } from '../../db/sum-metrics.ts';
 import { refinalizeCancelled, refinalizePost } from '../../db/refinalize-post.ts';
 import { failureAdvice } from '../../domain/channel-error.ts';
 import type { ChannelStatus, PostStatus } from '../../domain/statuses.ts';
+import { postAddress } from '../../domain/texts.ts';
 import { NetworkError, type Readiness, type SentPart } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readJobEntries, type PublishAttempt } from './attempt.ts';
@@ -204,7 +205,7 @@ function publish(
       update posts set published_at = coalesce(published_at, ${now}), updated_at = ${now}
       where id = ${postId} and workspace_id = ${workspaceId} and ${which} returning id),
     channel as (
-      update post_channels pc set ${publishedValues(now)}, url = ${first?.url ?? null},
+      update post_channels pc set ${publishedValues(now)}, url = ${first ? postAddress(first.url) : null},
         sent_text = coalesce(${text}::text, ${sentText}), sent_warning = ${[...warnings].join(' ') || null}
       from post where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and pc.post_id = post.id
       returning pc.id),

@@ -18,7 +18,7 @@ import type { PostSteps } from '../support/post-steps.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
-const { newSteps } = onOneDatabase(test);
+const { newChannel, newSteps } = onOneDatabase(test);
 
 // A post is live but its channel does not show it: a worker died before the update, or the database was restored.
 
@@ -162,4 +162,16 @@ test('each request times out before its network may report the post absent', asy
   for (const { id, rules } of Object.values(await openNetworks({}).load())) {
     t.true(rules.appearsWithinMs >= writtenWithinMs + timeoutMs + 10_000, id);
   }
+});
+
+test('the URL that a network gives is stored as browsers write it', async (t) => {
+  const network = fakeNetwork();
+  const { send } = network;
+  network.send = async (...args) => {
+    const [sent] = await send(...args);
+    return [{ remoteId: sent?.remoteId ?? '', url: 'https://a.example/"><b>\u202e' }];
+  };
+  const post = await (await newChannel(t, network)).newPost(['Hello']);
+  await post.attempt();
+  t.is((await post.row()).url, 'https://a.example/%22%3E%3Cb%3E%E2%80%AE');
 });
