@@ -74,6 +74,11 @@ export function classifyError(
     return { code: 'rate_limited', message: limitMessage(error.limit), retryAtMs, limit };
   }
 
+  if (error instanceof Error && 'constraint' in error && error.constraint === oneClaim) {
+    const message = 'The network answered with the id of another post.';
+    return { code: 'network_unavailable', message, limit: 'channel' };
+  }
+
   const isTemporals = error instanceof ApplicationFailure || error instanceof CancelledFailure;
   if (
     isTemporals ||
@@ -87,6 +92,9 @@ export function classifyError(
   logFault(deps, job, error);
   return { code: 'internal', message: internalMessage, limit: 'channel' };
 }
+
+/** The ledger has each post of an account once. */
+const oneClaim = 'post_parts_one_claim_per_post';
 
 function logFault(
   { log }: ActivityDeps,

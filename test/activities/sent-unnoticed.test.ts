@@ -1,5 +1,6 @@
 import { CancelledFailure } from '@temporalio/common';
 import test, { type ExecutionContext } from 'ava';
+import pino from 'pino';
 import { writtenWithinMs } from '../../activities/publish-channel/attempt.ts';
 import { blueskyNetwork } from '../../networks/bluesky/adapter.ts';
 import { timeoutMs } from '../../networks/http.ts';
@@ -162,6 +163,29 @@ test('each request times out before its network may report the post absent', asy
   for (const { id, rules } of Object.values(await openNetworks({}).load())) {
     t.true(rules.appearsWithinMs >= writtenWithinMs + timeoutMs + 10_000, id);
   }
+});
+
+test('a post whose network answers with the id of another one is looked for, and nobody is told of a fault here', async (t) => {
+  const network = fakeNetwork();
+  const channel = await newChannel(t, network);
+  const lines: string[] = [];
+  const worker = channel.newWorker({
+    log: pino({ level: 'error' }, { write: (line: string) => void lines.push(line) }),
+  });
+  await (await channel.newPost(['First'])).attempt();
+  const second = await channel.newPost(['Second']);
+  const { send } = network;
+  network.send = async (...args) => {
+    await send(...args);
+    return network.live.slice(0, 1).map(({ sent }) => sent);
+  };
+
+  t.like(await second.attempt(worker), { kind: 'again', code: 'network_unavailable' });
+  t.deepEqual(lines, []);
+  channel.pass(minute);
+  t.like(await second.attempt(worker), { kind: 'done', status: 'published' });
+  t.is((await second.row()).url, network.live[1]?.sent.url ?? null);
+  t.is(network.live.length, 2);
 });
 
 test('the URL that a network gives is stored as browsers write it', async (t) => {
