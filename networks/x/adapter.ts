@@ -1,7 +1,5 @@
 import { count, flag, having, type Value } from '../../domain/json-schema.ts';
-import type { Schemas } from '@xdevplatform/xdk';
 import { answerReader } from '../answer.ts';
-import type { Read } from '../client.ts';
 import type { Rules } from '../content-rules.ts';
 import { findOwn } from '../find-own.ts';
 import {
@@ -16,7 +14,7 @@ import {
 } from '../network.ts';
 import { onlyPart } from '../only-part.ts';
 import { keptUploads } from '../uploads/resumable.ts';
-import { ask, call, idSchema, type Answer, type Wire } from './client.ts';
+import { ask, call, idSchema } from './client.ts';
 import { postUrl } from './connect.ts';
 import { idBefore, ownPostsSince, isSameText } from './find-post.ts';
 import { defaultReads, xMetrics } from './metrics.ts';
@@ -140,11 +138,7 @@ async function reconcile(connection: Connection, step: PublishStep): Promise<Fin
   return { kind: 'absent', data: [noted], isHidden: prepared?.isDoubted === true };
 }
 
-type CreatePost = Wire<Schemas.CreatePostsRequest>;
-
-const readCreated = answerReader(having({ data: having({ id: idSchema }) })) satisfies Read<
-  Answer<Pick<Wire<Schemas.CreatePostsResponseData>, 'id'>>
->;
+const readCreated = answerReader(having({ data: having({ id: idSchema }) }));
 
 /** How long after processing a file X may still not know it when a post uses it, in milliseconds. */
 const settlesWithinMs = 2 * 60_000;
@@ -164,7 +158,7 @@ async function createPost(
   mediaIds: readonly string[],
 ): Promise<SentPart> {
   const { made_with_ai: isMadeWithAi, paid_partnership: isPaid } = chosenIn(part.options);
-  const body: CreatePost = {
+  const body = {
     ...(part.text !== '' && { text: part.text }),
     ...(mediaIds.length > 0 && { media: { media_ids: mediaIds } }),
     ...(parent && { reply: { in_reply_to_tweet_id: parent.remoteId } }),

@@ -1,12 +1,11 @@
-import type { Schemas } from '@xdevplatform/xdk';
 import { anything, having, type Json, mayHave } from '../../domain/json-schema.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
-import type { Access, Read } from '../client.ts';
+import type { Access } from '../client.ts';
 import { baseUrlOf } from '../http.ts';
 import { answerReader } from '../answer.ts';
 import { pathOn, type CheckAccount, type PostPages, type ProfileUrl } from '../network-entry.ts';
 import type { Account } from '../network.ts';
-import { getAs, idSchema, type Answer, type Wire } from './client.ts';
+import { getAs, idSchema } from './client.ts';
 
 type XLogin = {
   /** The base URL of the API: `https://api.x.com`. */
@@ -24,7 +23,7 @@ const readOwnUser = answerReader(
       { name: anything },
     ),
   }),
-) satisfies Read<Answer<Pick<Wire<Schemas.User>, 'id' | 'username'>>>;
+);
 
 /**
  * Reads the account of a token, for which X charges a user read. Creates nothing.

@@ -7,16 +7,12 @@ import {
   type Value,
 } from '../../domain/json-schema.ts';
 import { domainToUnicode } from 'node:url';
-import type { Schemas } from '@xdevplatform/xdk';
 import twitterText from '../../runtime/twitter-text.ts';
 import { normalized } from '../../domain/texts.ts';
 import { answerReader, comparedText } from '../answer.ts';
 import type { OwnPosts } from '../find-own.ts';
-import type { Read } from '../client.ts';
 import type { Connection } from '../network.ts';
-import { getAs, idSchema, type Wire } from './client.ts';
-
-type Post = Wire<Schemas.Post>;
+import { getAs, idSchema } from './client.ts';
 
 /**
  * A link of a text: `url` is in the text, `expanded_url` is its target. With `media_key` it leads to one of the post's
@@ -26,9 +22,7 @@ const linkSchema = mayHave({
   url: nullable(textSchema),
   expanded_url: nullable(textSchema),
   media_key: nullable(textSchema),
-} satisfies Partial<
-  Record<keyof NonNullable<NonNullable<Post['entities']>['urls']>[number], object>
->);
+});
 
 /** X ignores unknown parameters: a response without `conversation_id` ignored `post.fields`. */
 const postSchema = having(
@@ -41,18 +35,12 @@ const postSchema = having(
 
 type OwnPost = Value<typeof postSchema>;
 
-const postFields = [
-  'attachments',
-  'conversation_id',
-  'entities',
-] as const satisfies readonly (keyof Post)[];
-
 const readOwnPosts = answerReader(
   mayHave({
     data: listOf(postSchema),
     meta: mayHave({ next_token: { type: 'string', minLength: 1, maxLength: 1000 } }),
   }),
-) satisfies Read<{ readonly data?: readonly Pick<Post, 'id' | 'text' | 'conversation_id'>[] }>;
+);
 
 /** X charges one read per post in a response, and nothing for a page. */
 const pageSize = 100;
@@ -75,7 +63,7 @@ export const ownPostsSince = (
       max_results: String(pageSize),
       since_id: sinceId,
       exclude: 'retweets',
-      'post.fields': postFields.join(','),
+      'post.fields': 'attachments,conversation_id,entities',
       ...(token !== undefined && { pagination_token: token }),
     });
     const path = `/2/users/${encodeURIComponent(connection.remoteId)}/tweets?${search}`;

@@ -1,9 +1,8 @@
 import { anyFields, anything, having, listOf, mayHave, text } from '../../domain/json-schema.ts';
-import type { Schemas } from '@xdevplatform/xdk';
 import { answerReader } from '../answer.ts';
 import { readingOf } from '../metrics.ts';
 import type { MetricsReader, PostReading } from '../network.ts';
-import { getAs, idSchema, type Wire } from './client.ts';
+import { getAs, idSchema } from './client.ts';
 
 /**
  * How often a post's metrics are read, and how many reads a month allows; 0 disables reads. X charges each read post
@@ -58,9 +57,7 @@ const fields = {
   comments: 'reply_count',
   shares: ['repost_count', 'quote_count'],
   saves: 'bookmark_count',
-} as const satisfies Readonly<Record<string, Count | readonly Count[]>>;
+};
 
 /** X's responses had this name for years. */
 const formerFields = { ...fields, shares: ['retweet_count', 'quote_count'] };
-
-type Count = keyof Wire<NonNullable<Schemas.Post['publicMetrics']>>;

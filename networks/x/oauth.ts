@@ -2,8 +2,7 @@ import { type Oauth, appOf, type ConfiguredApp } from '../oauth/contract.ts';
 import type { Endpoints, OauthErrorBody } from '../oauth/authorization-server.ts';
 import { codeFlowOauth } from '../oauth/code-flow.ts';
 import { connectX } from './connect.ts';
-import { refusal } from './client.ts';
-import { saysOutOfMoney } from './refusal.ts';
+import { refusal, saysOutOfMoney } from './client.ts';
 
 type XOauthSettings = {
   readonly app: ConfiguredApp;

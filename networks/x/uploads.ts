@@ -1,14 +1,13 @@
-import type { Schemas } from '@xdevplatform/xdk';
 import { having, mayHave, text, type Value } from '../../domain/json-schema.ts';
 import { answerReader, quote } from '../answer.ts';
 import type { NetworkRequest } from '../http.ts';
 import { NetworkError, type Connection, type PartMedia, type ThreadPart } from '../network.ts';
-import { tokenOf, type Read } from '../client.ts';
+import { tokenOf } from '../client.ts';
 import { contentOf, formOf } from '../uploads/file-bytes.ts';
 import { untilProcessed } from '../uploads/processing.ts';
 import { keptUpload, UploadGone, uploadInSteps } from '../uploads/resumable.ts';
 import { hasType, isImage, isVideo } from '../validation/files.ts';
-import { call, idSchema, type Answer, type Wire } from './client.ts';
+import { call, idSchema } from './client.ts';
 
 /** The upload of a file, as stored in the ledger. */
 export type XUpload = {
@@ -56,9 +55,9 @@ async function begin(way: Way): Promise<XUpload> {
   const category = categoryOf(file);
   const isWhole = category === 'tweet_image';
   const answer = isWhole
-    ? await sendWhole(way, { media_category: category })
+    ? await sendWhole(way, category)
     : await initialize(way, {
-        media_type: file.type as NonNullable<InitializeUpload['media_type']>,
+        media_type: file.type,
         media_category: category,
         total_bytes: file.sizeBytes,
       });
@@ -73,9 +72,7 @@ async function begin(way: Way): Promise<XUpload> {
   return isWhole ? withState(way, begun, answer) : begun;
 }
 
-type MediaCategory = Schemas.MediaUploadRequest['mediaCategory'];
-
-const categoryOf = (file: PartMedia): MediaCategory =>
+const categoryOf = (file: PartMedia): string =>
   isVideo(file) ? 'tweet_video' : hasType('image/gif')(file) ? 'tweet_gif' : 'tweet_image';
 
 async function next(way: Way, upload: XUpload, isOld: boolean): Promise<XUpload | null> {
@@ -100,29 +97,21 @@ async function next(way: Way, upload: XUpload, isOld: boolean): Promise<XUpload 
   return { ...upload, isDescribed: true };
 }
 
-/** The form fields of a whole file, beside its bytes. */
-type UploadFields = Omit<Wire<Schemas.MediaUploadRequest>, 'media'>;
-
-const sendWhole = (way: Way, fields: UploadFields) => {
-  const form = formOf({ ...fields }, 'media', 'media', contentOf(way.file, anyType));
+const sendWhole = (way: Way, category: string) => {
+  const form = formOf({ media_category: category }, 'media', 'media', contentOf(way.file, anyType));
   return requestUpload(way, { path: '/2/media/upload', file: form }, readUpload);
 };
 
 const anyType = 'application/octet-stream';
 
-type InitializeUpload = Wire<Schemas.InitializeMediaUploadRequest>;
-
-const initialize = (way: Way, body: InitializeUpload) =>
+const initialize = (way: Way, body: object) =>
   requestUpload(way, { path: '/2/media/upload/initialize', body }, readUpload);
 
 /** X accepts up to 5 MB per request and up to 1000 segments; 512 MB are 128 of these. */
 export const segmentBytes = 4 * 1024 * 1024;
 
-/** The form fields of a segment, beside its bytes. Numbers are text in a form. */
-type AppendFields = Record<keyof Omit<Wire<Schemas.AppendMediaUploadRequest>, 'media'>, string>;
-
 async function append(way: Way, id: string, index: number): Promise<void> {
-  const fields: AppendFields = { segment_index: String(index) };
+  const fields = { segment_index: String(index) };
   const path = `/2/media/upload/${encodeURIComponent(id)}/append`;
   const from = index * segmentBytes;
   const to = Math.min(from + segmentBytes, way.file.sizeBytes);
@@ -151,10 +140,8 @@ const readStatus = (way: Way, id: string) => {
   return requestUpload(way, { method: 'GET', path }, readUpload);
 };
 
-type DescribeMedia = Wire<Schemas.CreateMediaMetadataRequest>;
-
 /** X charges for each call, so its success is stored. */
-const describe = (way: Way, body: DescribeMedia): Promise<boolean> =>
+const describe = (way: Way, body: object): Promise<boolean> =>
   requestUpload(way, { path: '/2/media/metadata', body }, () => true);
 
 /** The state of an upload from X's response. No processing state means that the file is ready. */
@@ -234,6 +221,4 @@ const uploadSchema = having({
 /** The response to an upload in one request, and to each step of an upload in segments. */
 type UploadAnswer = Value<typeof uploadSchema>;
 
-const readUpload = answerReader(uploadSchema) satisfies Read<
-  Answer<Pick<Wire<Schemas.GetMediaUploadStatusResponseData>, 'id' | 'expires_after_secs'>>
->;
+const readUpload = answerReader(uploadSchema);
