@@ -1,13 +1,21 @@
-import { address, textSetting, type Env } from '../../runtime/config/settings.ts';
+import { textSetting, type Env } from '../../runtime/config/settings.ts';
 import type { NetworkEntry } from '../network-entry.ts';
-import { readApp } from '../oauth/contract.ts';
+import { readSite } from '../oauth/site.ts';
 import { linkedinApiUrl, postPages, profileUrl, rules } from './rules.ts';
 
 /** Current in the autumn of 2026; LinkedIn supports a version for a year. */
 const defaultVersion = '202609';
 
 export const linkedin: NetworkEntry = (env, problems) => {
-  const apiUrl = address(env, 'PUNCTUAL_LINKEDIN_API_URL', linkedinApiUrl, problems);
+  const site = readSite(env, problems, 'LinkedIn', {
+    apiUrl: ['PUNCTUAL_LINKEDIN_API_URL', linkedinApiUrl],
+    authorizeUrl: [
+      'PUNCTUAL_LINKEDIN_AUTHORIZE_URL',
+      'https://www.linkedin.com/oauth/v2/authorization',
+    ],
+    tokenUrl: ['PUNCTUAL_LINKEDIN_TOKEN_URL', 'https://www.linkedin.com/oauth/v2/accessToken'],
+    app: ['PUNCTUAL_LINKEDIN_CLIENT_ID', 'PUNCTUAL_LINKEDIN_CLIENT_SECRET'],
+  });
   const version = textSetting(env, 'PUNCTUAL_LINKEDIN_VERSION', defaultVersion);
   if (!/^20[0-9]{2}(?:0[1-9]|1[0-2])$/v.test(version)) {
     problems.push(
@@ -15,9 +23,7 @@ export const linkedin: NetworkEntry = (env, problems) => {
     );
   }
 
-  const app = readApp(env, ['PUNCTUAL_LINKEDIN_CLIENT_ID', 'PUNCTUAL_LINKEDIN_CLIENT_SECRET']);
   const scopes = scopesIn(env, problems);
-  const endpoints = endpointsIn(env, problems);
   return {
     rules,
     adapter: async () => (await import('./adapter.ts')).createLinkedinNetwork(version),
@@ -25,13 +31,13 @@ export const linkedin: NetworkEntry = (env, problems) => {
       summary: 'Connects a LinkedIn member, or the page of an organisation that the member runs.',
       options: {
         organization: { placeholder: 'urn:li:organization:1234', required: false },
-        url: { placeholder: apiUrl, required: false },
+        url: { placeholder: site.apiUrl, required: false },
       },
       secret: 'token',
       connect: async (http, { url, organization, token: accessToken = '' }) => {
         const { connectLinkedin } = await import('./connect.ts');
         return connectLinkedin(http, {
-          baseUrl: url || apiUrl,
+          baseUrl: url || site.apiUrl,
           accessToken,
           organization,
           version,
@@ -41,12 +47,12 @@ export const linkedin: NetworkEntry = (env, problems) => {
     },
     oauth: {
       name: 'LinkedIn',
-      missing: app.missing,
+      missing: site.missing,
       fields: {},
       asksOnce: true,
       load: async () => {
         const { linkedinOauth } = await import('./oauth.ts');
-        return linkedinOauth({ app, endpoints, scopes, apiUrl, version });
+        return linkedinOauth(site, { scopes, version });
       },
     },
     profileUrl,
@@ -66,13 +72,4 @@ function scopesIn(env: Env, problems: string[]): readonly string[] {
   }
 
   return scopes;
-}
-
-function endpointsIn(env: Env, problems: string[]) {
-  const at = 'https://www.linkedin.com/oauth/v2';
-  const read = (name: string, otherwise: string) => address(env, name, otherwise, problems);
-  return {
-    authorizeUrl: read('PUNCTUAL_LINKEDIN_AUTHORIZE_URL', `${at}/authorization`),
-    tokenUrl: read('PUNCTUAL_LINKEDIN_TOKEN_URL', `${at}/accessToken`),
-  };
 }

@@ -1,15 +1,7 @@
-import { type Oauth, appOf, type ConfiguredApp } from '../oauth/contract.ts';
-import type { Endpoints } from '../oauth/authorization-server.ts';
 import { codeFlowOauth } from '../oauth/code-flow.ts';
+import type { Oauth } from '../oauth/contract.ts';
+import type { Site } from '../oauth/site.ts';
 import { linkedinAccounts } from './connect.ts';
-
-type LinkedinOauthSettings = {
-  readonly app: ConfiguredApp;
-  readonly endpoints: Endpoints;
-  readonly scopes: readonly string[];
-  readonly apiUrl: string;
-  readonly version: string;
-};
 
 /** The sandbox grants more than a real app gets: both its demo member and an organisation can post. */
 const sandboxScopes = [
@@ -28,24 +20,21 @@ const sandboxScopes = [
  * Sources: https://learn.microsoft.com/linkedin/shared/authentication/authorization-code-flow,
  * https://learn.microsoft.com/linkedin/shared/authentication/programmatic-refresh-tokens
  */
-export const linkedinOauth = (own: LinkedinOauthSettings): Oauth =>
+export const linkedinOauth = (
+  site: Site,
+  own: { readonly scopes: readonly string[]; readonly version: string },
+): Oauth =>
   codeFlowOauth({
     serverFor: (context) => ({
       name: 'LinkedIn',
-      ...appOf(context, own.app, 'LinkedIn'),
-      ...(context.sandboxUrl === null ? own.endpoints : atSandbox(context.sandboxUrl)),
+      ...site.serverFor(context),
       secretIn: 'form',
       usesPkce: false,
       scopes: context.sandboxUrl === null ? own.scopes : sandboxScopes,
       denials: ['user_cancelled_login', 'user_cancelled_authorize'],
     }),
-    accountsOf: ({ http, sandboxUrl }, { accessToken }) => {
-      const baseUrl = sandboxUrl === null ? own.apiUrl : `${sandboxUrl}/linkedin`;
-      return linkedinAccounts(http, { baseUrl, accessToken, version: own.version });
+    accountsOf: (context, { accessToken }) => {
+      const baseUrl = site.apiFor(context);
+      return linkedinAccounts(context.http, { baseUrl, accessToken, version: own.version });
     },
   });
-
-const atSandbox = (url: string): Endpoints => ({
-  authorizeUrl: `${url}/linkedin/oauth/v2/authorization`,
-  tokenUrl: `${url}/linkedin/oauth/v2/accessToken`,
-});

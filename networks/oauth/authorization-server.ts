@@ -4,10 +4,10 @@ import { answerReader, jsonOf, quote, retryAtMs } from '../answer.ts';
 import { NetworkError } from '../network.ts';
 import { OauthError, type OauthAppCredentials, type OauthErrorCode } from './contract.ts';
 
-export type Endpoints = { readonly authorizeUrl: string; readonly tokenUrl: string };
-
 /** An authorization server, this service's registration there, and its peculiarities. */
-export type AuthorizationServer = Endpoints & {
+export type AuthorizationServer = {
+  readonly authorizeUrl: string;
+  readonly tokenUrl: string;
   /** Its name at the beginning of a sentence: `X`. */
   readonly name: string;
   /** Its `iss` (RFC 9207). Absent when it announces none; then `iss` is not checked. */

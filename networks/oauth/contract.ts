@@ -1,5 +1,4 @@
 import type { Json } from '../../domain/json-schema.ts';
-import { textSetting, type Env } from '../../runtime/config/settings.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
 import type { Account } from '../network.ts';
 
@@ -177,46 +176,4 @@ export class OauthError extends Error {
     super(message, options);
     this.code = code;
   }
-}
-
-export type ConfiguredApp = {
-  /** Null while one of its settings is missing. */
-  readonly app: OauthAppCredentials | null;
-  readonly missing: readonly string[];
-  readonly settings: readonly [string, string];
-};
-
-/** @param settings The names of the settings with the client id and the client secret. */
-export function readApp(env: Env, settings: readonly [string, string]): ConfiguredApp {
-  const [clientId, clientSecret] = [
-    textSetting(env, settings[0], ''),
-    textSetting(env, settings[1], ''),
-  ];
-  const missing = settings.filter((name) => textSetting(env, name, '') === '');
-  return { app: missing.length > 0 ? null : { clientId, clientSecret }, missing, settings };
-}
-
-/** This service's app at the sandbox, for all networks. */
-const sandboxApp: OauthAppCredentials = { clientId: 'punctual', clientSecret: 'sandbox' };
-
-/**
- * The app for accounts of the sandbox, or of the network itself, with advice for the operator when it is refused.
- *
- * @param name The network's name: `X`.
- * @throws OauthError `misconfigured` when its settings are missing.
- */
-export function appOf(
-  { sandboxUrl }: Pick<OauthContext, 'sandboxUrl'>,
-  { app, missing, settings }: ConfiguredApp,
-  name: string,
-): { readonly app: OauthAppCredentials; readonly appAdvice: string } {
-  if (sandboxUrl !== null) {
-    return { app: sandboxApp, appAdvice: 'The sandbox knows only the app "punctual".' };
-  }
-  if (app === null) {
-    const needs = `The operator has to set ${missing.join(' and ')}.`;
-    throw new OauthError('misconfigured', `${name} is not set up here. ${needs}`);
-  }
-
-  return { app, appAdvice: `The operator has to check ${settings.join(' and ')}.` };
 }

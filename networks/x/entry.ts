@@ -1,18 +1,17 @@
-import { address, wholeNumber, type Env } from '../../runtime/config/settings.ts';
+import { wholeNumber, type Env } from '../../runtime/config/settings.ts';
 import { type NetworkEntry, readAllowance } from '../network-entry.ts';
-import { readApp } from '../oauth/contract.ts';
+import { readSite } from '../oauth/site.ts';
 import { checkX, connectX, postPages, profileUrl } from './connect.ts';
 import { defaultReads } from './metrics.ts';
 import { readPrices, xRules } from './rules.ts';
 
 export const x: NetworkEntry = (env, problems) => {
-  const apiUrl = address(env, 'PUNCTUAL_X_API_URL', 'https://api.x.com', problems);
-  const read = (name: string, otherwise: string) => address(env, name, otherwise, problems);
-  const app = readApp(env, ['PUNCTUAL_X_CLIENT_ID', 'PUNCTUAL_X_CLIENT_SECRET']);
-  const endpoints = {
-    authorizeUrl: read('PUNCTUAL_X_AUTHORIZE_URL', 'https://x.com/i/oauth2/authorize'),
-    tokenUrl: read('PUNCTUAL_X_TOKEN_URL', 'https://api.x.com/2/oauth2/token'),
-  };
+  const site = readSite(env, problems, 'X', {
+    apiUrl: ['PUNCTUAL_X_API_URL', 'https://api.x.com'],
+    authorizeUrl: ['PUNCTUAL_X_AUTHORIZE_URL', 'https://x.com/i/oauth2/authorize'],
+    tokenUrl: ['PUNCTUAL_X_TOKEN_URL', 'https://api.x.com/2/oauth2/token'],
+    app: ['PUNCTUAL_X_CLIENT_ID', 'PUNCTUAL_X_CLIENT_SECRET'],
+  });
   const reads = readReads(env, problems);
   const allowance = readAllowance(env, problems, {
     setting: 'PUNCTUAL_X_POSTS_PER_WORKSPACE_PER_DAY',
@@ -34,14 +33,14 @@ export const x: NetworkEntry = (env, problems) => {
         'web-url': { placeholder: 'https://x.com', required: false },
       },
       secret: 'token',
-      connect: (http, { url: baseUrl = apiUrl, 'web-url': webUrl, token: accessToken = '' }) =>
+      connect: (http, { url: baseUrl = site.apiUrl, 'web-url': webUrl, token: accessToken = '' }) =>
         connectX(http, { baseUrl, accessToken, ...(webUrl ? { webUrl } : {}) }),
       sandbox: (url) => ({ url: `${url}/x`, token: 'demo', 'web-url': `${url}/x` }),
     },
     oauth: {
-      missing: app.missing,
+      missing: site.missing,
       fields: {},
-      load: async () => (await import('./oauth.ts')).xOauth({ app, endpoints, apiUrl }),
+      load: async () => (await import('./oauth.ts')).xOauth(site),
     },
     check: checkX,
     profileUrl,

@@ -1,14 +1,9 @@
-import { type Oauth, appOf, type ConfiguredApp } from '../oauth/contract.ts';
-import type { Endpoints, OauthErrorBody } from '../oauth/authorization-server.ts';
+import type { OauthErrorBody } from '../oauth/authorization-server.ts';
 import { codeFlowOauth } from '../oauth/code-flow.ts';
-import { connectX } from './connect.ts';
+import type { Oauth } from '../oauth/contract.ts';
+import type { Site } from '../oauth/site.ts';
 import { refusal, saysOutOfMoney } from './client.ts';
-
-type XOauthSettings = {
-  readonly app: ConfiguredApp;
-  readonly endpoints: Endpoints;
-  readonly apiUrl: string;
-};
+import { connectX } from './connect.ts';
 
 /** `offline.access` requests a refresh token. */
 const scopes = ['tweet.read', 'tweet.write', 'users.read', 'media.write', 'offline.access'];
@@ -19,12 +14,11 @@ const scopes = ['tweet.read', 'tweet.write', 'users.read', 'media.write', 'offli
  *
  * Source: https://docs.x.com/fundamentals/authentication/oauth-2-0/authorization-code
  */
-export const xOauth = ({ app, endpoints, apiUrl }: XOauthSettings): Oauth =>
+export const xOauth = (site: Site): Oauth =>
   codeFlowOauth({
     serverFor: (context) => ({
       name: 'X',
-      ...appOf(context, app, 'X'),
-      ...(context.sandboxUrl === null ? endpoints : atSandbox(context.sandboxUrl)),
+      ...site.serverFor(context),
       secretIn: 'header',
       usesPkce: true,
       scopes,
@@ -32,19 +26,12 @@ export const xOauth = ({ app, endpoints, apiUrl }: XOauthSettings): Oauth =>
       refusalOf: (response, secrets) =>
         saysOutOfMoney(response) ? refusal(response, { purpose: 'prepare', secrets }) : null,
     }),
-    accountsOf: async ({ http, sandboxUrl }, { accessToken }) => {
-      const place =
-        sandboxUrl === null
-          ? { baseUrl: apiUrl }
-          : { baseUrl: `${sandboxUrl}/x`, webUrl: `${sandboxUrl}/x` };
-      return [await connectX(http, { ...place, accessToken })];
+    accountsOf: async (context, { accessToken }) => {
+      const baseUrl = site.apiFor(context);
+      const webUrl = context.sandboxUrl === null ? {} : { webUrl: baseUrl };
+      return [await connectX(context.http, { baseUrl, accessToken, ...webUrl })];
     },
   });
-
-const atSandbox = (url: string): Endpoints => ({
-  authorizeUrl: `${url}/x/i/oauth2/authorize`,
-  tokenUrl: `${url}/x/2/oauth2/token`,
-});
 
 const isDeadToken = ({ error, description }: OauthErrorBody): boolean =>
   error === 'invalid_request' && description.includes('Value passed for the token was invalid');

@@ -1,22 +1,20 @@
-import { address } from '../../runtime/config/settings.ts';
 import type { Allowance } from '../content-rules.ts';
 import { type NetworkEntry, readAllowance } from '../network-entry.ts';
-import { readApp } from '../oauth/contract.ts';
+import { readSite } from '../oauth/site.ts';
 import { checkYoutube, connectYoutube, postPages, profileUrl } from './connect.ts';
 import { readPrepared } from './metadata.ts';
 import { rules } from './rules.ts';
 
 export const youtube: NetworkEntry = (env, problems) => {
-  const apiUrl = address(env, 'PUNCTUAL_YOUTUBE_API_URL', 'https://www.googleapis.com', problems);
-  const read = (name: string, otherwise: string) => address(env, name, otherwise, problems);
-  const app = readApp(env, ['PUNCTUAL_YOUTUBE_CLIENT_ID', 'PUNCTUAL_YOUTUBE_CLIENT_SECRET']);
-  const endpoints = {
-    authorizeUrl: read(
+  const site = readSite(env, problems, 'YouTube', {
+    apiUrl: ['PUNCTUAL_YOUTUBE_API_URL', 'https://www.googleapis.com'],
+    authorizeUrl: [
       'PUNCTUAL_YOUTUBE_AUTHORIZE_URL',
       'https://accounts.google.com/o/oauth2/v2/auth',
-    ),
-    tokenUrl: read('PUNCTUAL_YOUTUBE_TOKEN_URL', 'https://oauth2.googleapis.com/token'),
-  };
+    ],
+    tokenUrl: ['PUNCTUAL_YOUTUBE_TOKEN_URL', 'https://oauth2.googleapis.com/token'],
+    app: ['PUNCTUAL_YOUTUBE_CLIENT_ID', 'PUNCTUAL_YOUTUBE_CLIENT_SECRET'],
+  });
   const allowance = readAllowance(env, problems, {
     setting: 'PUNCTUAL_YOUTUBE_UNITS_PER_WORKSPACE_PER_DAY',
     otherwise: 5000,
@@ -28,17 +26,17 @@ export const youtube: NetworkEntry = (env, problems) => {
     adapter: async () => ({ ...(await import('./adapter.ts')).youtubeNetwork, allowance }),
     connector: {
       summary: 'Connects a YouTube channel.',
-      options: { url: { placeholder: apiUrl, required: false } },
+      options: { url: { placeholder: site.apiUrl, required: false } },
       secret: 'token',
-      connect: (http, { url: baseUrl = apiUrl, token: accessToken = '' }) =>
+      connect: (http, { url: baseUrl = site.apiUrl, token: accessToken = '' }) =>
         connectYoutube(http, { baseUrl, accessToken }),
       sandbox: (url) => ({ url: `${url}/youtube`, token: 'demo' }),
     },
     oauth: {
       name: 'YouTube',
-      missing: app.missing,
+      missing: site.missing,
       fields: {},
-      load: async () => (await import('./oauth.ts')).youtubeOauth({ app, endpoints, apiUrl }),
+      load: async () => (await import('./oauth.ts')).youtubeOauth(site),
     },
     check: checkYoutube,
     profileUrl,

@@ -1,20 +1,8 @@
-import type { Endpoints } from '../oauth/authorization-server.ts';
 import { codeFlowOauth } from '../oauth/code-flow.ts';
-import {
-  OauthError,
-  type Grant,
-  type Oauth,
-  appOf,
-  type ConfiguredApp,
-} from '../oauth/contract.ts';
+import { OauthError, type Grant, type Oauth } from '../oauth/contract.ts';
+import type { Site } from '../oauth/site.ts';
 import type { Tokens } from '../oauth/tokens.ts';
 import { youtubeAccounts } from './connect.ts';
-
-type YoutubeOauthSettings = {
-  readonly app: ConfiguredApp;
-  readonly endpoints: Endpoints;
-  readonly apiUrl: string;
-};
 
 /** The scopes, with the labels of their checkboxes on Google's page. */
 const scopeLabels: Readonly<Record<string, string>> = {
@@ -32,15 +20,14 @@ const google = 'https://accounts.google.com';
  *
  * Source: https://developers.google.com/identity/protocols/oauth2/web-server
  */
-export const youtubeOauth = ({ app, endpoints, apiUrl }: YoutubeOauthSettings): Oauth =>
+export const youtubeOauth = (site: Site): Oauth =>
   codeFlowOauth({
     serverFor(context) {
-      const at = context.sandboxUrl === null ? endpoints : atSandbox(context.sandboxUrl);
+      const server = site.serverFor(context);
       return {
         name: 'Google',
-        ...appOf(context, app, 'YouTube'),
-        ...at,
-        ...(at.authorizeUrl.startsWith(`${google}/`) && { issuer: google }),
+        ...server,
+        ...(server.authorizeUrl.startsWith(`${google}/`) && { issuer: google }),
         secretIn: 'form',
         usesPkce: true,
         scopes: Object.keys(scopeLabels),
@@ -48,10 +35,10 @@ export const youtubeOauth = ({ app, endpoints, apiUrl }: YoutubeOauthSettings): 
         parameters: { access_type: 'offline', prompt: 'consent' },
       };
     },
-    async accountsOf({ http, sandboxUrl }, grant, tokens) {
+    async accountsOf(context, grant, tokens) {
       assertComplete(grant, tokens);
-      const baseUrl = sandboxUrl === null ? apiUrl : `${sandboxUrl}/youtube`;
-      return youtubeAccounts(http, { baseUrl, accessToken: grant.accessToken });
+      const baseUrl = site.apiFor(context);
+      return youtubeAccounts(context.http, { baseUrl, accessToken: grant.accessToken });
     },
   });
 
@@ -69,8 +56,3 @@ function assertComplete({ refreshToken }: Grant, { scopes }: Tokens): void {
     throw new OauthError('unavailable', message);
   }
 }
-
-const atSandbox = (url: string): Endpoints => ({
-  authorizeUrl: `${url}/youtube/o/oauth2/v2/auth`,
-  tokenUrl: `${url}/youtube/token`,
-});
