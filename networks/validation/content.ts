@@ -36,73 +36,62 @@ export function validateByLimits(
   limits: Limits,
   { text, fileErrors = () => [], fileWarnings = () => [] }: OwnRules = {},
 ): ValidationResult {
-  const { texts, errors, facts } = validateTexts(content, limits, text);
-  const parts = Array.from({ length: Math.max(1, content.texts.length) }, (_, index) => {
-    const media = content.media[index] ?? [];
-    const where = wherePart(content.texts, index);
-    const files = validateFiles(media, limits);
-    const mixture = mixtureFaults(media, limits);
-    const faults = [...mixture, ...files.errors, ...media.flatMap(fileErrors)];
-    const count = { rule: 'file_count', limit: null, actual: media.length };
-    const known: FileFacts[] = [
-      ...mixture.map((message) => Object.assign({ message }, count)),
-      ...files.facts,
-    ];
-    const warnings = [...files.warnings, ...media.flatMap(fileWarnings)];
+  const { texts, faults } = validateTexts(content, limits, text);
+  const parts = Array.from({ length: Math.max(1, content.texts.length) }, (_none, part) => {
+    const media = content.media[part] ?? [];
+    const where = wherePart(content.texts, part);
+    const known = [...mixtureFaults(media, limits), ...validateFiles(media, limits)];
+    const said = (isWarning: boolean, own: (file: AttachmentFacts) => readonly string[]) => {
+      const messages = known.filter((fault) => fault.isWarning === isWarning);
+      const all = [...messages.map(({ message }) => message), ...media.flatMap(own)];
+      return all.map((message) => where + message);
+    };
     return {
-      errors: faults.map((fault) => where + fault),
-      warnings: warnings.map((warning) => where + warning),
-      facts: known.map(({ file, ...fact }) => {
-        const at = { part: index, of: 'files', ...(file === undefined ? {} : { file }) } as const;
-        return Object.assign({}, fact, { message: where + fact.message, at });
+      errors: said(false, fileErrors),
+      warnings: said(true, fileWarnings),
+      facts: known.map(({ isWarning: _, file, ...fault }) => {
+        const at = { part, of: 'files', ...(file === undefined ? {} : { file }) } as const;
+        return Object.assign({}, fault, { message: where + fault.message, at });
       }),
     };
   });
   return {
     texts,
-    errors: [...errors, ...parts.flatMap((part) => part.errors)],
-    warnings: parts.flatMap((part) => part.warnings),
-    facts: [...facts, ...parts.flatMap((part) => part.facts)],
+    errors: [...faults.map(({ message }) => message), ...parts.flatMap(({ errors }) => errors)],
+    warnings: parts.flatMap(({ warnings }) => warnings),
+    facts: [
+      ...faults.filter((fault): fault is FaultFacts => fault.rule !== undefined),
+      ...parts.flatMap(({ facts }) => facts),
+    ],
   };
 }
 
-export type Faults = {
-  readonly errors: readonly string[];
-  readonly warnings: readonly string[];
-  readonly facts: readonly FileFacts[];
+type FileFault = Omit<FaultFacts, 'at'> & {
+  /** The network may accept it: facts about the file are unknown. */
+  readonly isWarning: boolean;
+  /** Which of the files, from 0; absent for all of them together. */
+  readonly file?: number;
 };
 
-/** @param file Which of the files, from 0; absent for all of them together. */
-type FileFacts = Omit<FaultFacts, 'at'> & { readonly file?: number };
-
-/**
- * Validates every file by the limits of its kind. A type without a kind is refused.
- *
- * Unknown facts about a file give warnings, not errors, because the network may accept it.
- */
-export function validateFiles(
+/** Validates every file by the limits of its kind. A type without a kind is refused. */
+export const validateFiles = (
   media: readonly AttachmentFacts[],
   { name: network, files: kinds }: Pick<Limits, 'name' | 'files'>,
-): Faults {
-  const errors: string[] = [];
-  const warnings: string[] = [];
-  const facts: FileFacts[] = [];
-  for (const [index, file] of media.entries()) {
-    for (const fault of faultsOf(file, kinds)) {
-      if (fault) {
-        const isKnown = !('unknown' in fault);
-        const sentence = isKnown
-          ? `${fault.what ?? nameOf(file)} ${fault.is} for ${network}: ${fault.limit}, and this ${fault.actual}.`
-          : `It is unknown ${fault.unknown} ${nameOf(file)} has; on ${network} ${fault.limit}.`;
-        (isKnown ? errors : warnings).push(sentence);
-        const [limit, actual] = (isKnown && fault.numbers) || [null, null];
-        facts.push({ message: sentence, rule: fault.rule, limit, actual, file: index });
+): FileFault[] =>
+  media.flatMap((file, index) =>
+    faultsOf(file, kinds).flatMap((fault): FileFault[] => {
+      if (!fault) {
+        return [];
       }
-    }
-  }
 
-  return { errors, warnings, facts };
-}
+      const isWarning = 'unknown' in fault;
+      const message = isWarning
+        ? `It is unknown ${fault.unknown} ${nameOf(file)} has; on ${network} ${fault.limit}.`
+        : `${fault.what ?? nameOf(file)} ${fault.is} for ${network}: ${fault.limit}, and this ${fault.actual}.`;
+      const [limit, actual] = (!isWarning && fault.numbers) || [null, null];
+      return [{ message, rule: fault.rule, limit, actual, file: index, isWarning }];
+    }),
+  );
 
 /**
  * Problems of the files as a whole: too many of a kind, too few, or a mixture of kinds. Files of an unknown kind are
@@ -111,7 +100,7 @@ export function validateFiles(
 function mixtureFaults(
   media: readonly AttachmentFacts[],
   { name: network, files: kinds }: Pick<Limits, 'name' | 'files'>,
-): string[] {
+): FileFault[] {
   const counts = kinds.map((kind) => ({
     ...kind,
     count: media.filter((file) => kindOf(file, kinds) === kind).length,
@@ -127,7 +116,8 @@ function mixtureFaults(
   const taken = kinds.filter(({ max }) => max > 0).map(amountOf);
   const limit = taken.join(', or ') || 'no files';
   const sentence = `${network} takes ${limit} in a post, and there ${actualOf(present)}.`;
-  return [sentence.charAt(0).toUpperCase() + sentence.slice(1)];
+  const message = sentence.charAt(0).toUpperCase() + sentence.slice(1);
+  return [{ message, rule: 'file_count', limit: null, actual: media.length, isWarning: false }];
 }
 
 function amountOf({ one: name, max, min = 0 }: FileKind): string {

@@ -12,6 +12,9 @@ export const isBlank = (text: string): boolean => text.trim() === '';
 
 export type TextFaults = (text: string) => readonly string[];
 
+/** A sentence, with its facts if it is about a limit. */
+type TextFault = Pick<FaultFacts, 'message'> & Partial<FaultFacts>;
+
 /**
  * Validates each text: its length, and the network's further rules. In a thread of several texts each sentence begins
  * with the part that it concerns.
@@ -22,54 +25,36 @@ export function validateTexts(
   { texts, media }: Pick<Content, 'texts' | 'media'>,
   { name, text: limits }: Pick<Limits, 'name' | 'text'>,
   more: TextFaults = () => [],
-): ValidatedTexts {
-  const measured = texts.map((text) => measure(text, limits));
+): { readonly texts: readonly Measure[]; readonly faults: readonly TextFault[] } {
+  const measured = texts.map((text) =>
+    limits.map((limit) => ({ limit, length: limit.measure(text) })),
+  );
   const measures = measured.flatMap((all) => nearest(all) ?? []);
   if (texts.every(isBlank) && media.flat().length === 0) {
     const message = `There is neither a text nor a file for ${name}.`;
-    return { texts: measures, errors: [message], facts: [missingText(message, 0)] };
+    return { texts: measures, faults: [missingText(message, 0)] };
   }
 
-  const facts: FaultFacts[] = [];
-  const errors = texts.flatMap((text, index) => {
-    const where = wherePart(texts, index);
+  const faults = texts.flatMap((text, part): TextFault[] => {
+    const where = wherePart(texts, part);
     if (isBlank(text)) {
-      const message = `${where}There is no text in it.`;
-      const isMissing = (media[index] ?? []).length === 0;
-      facts.push(...(isMissing ? [missingText(message, index)] : []));
-      return isMissing ? [message] : [];
+      const isMissing = (media[part] ?? []).length === 0;
+      return isMissing ? [missingText(`${where}There is no text in it.`, part)] : [];
     }
 
-    const lengths = (measured[index] ?? []).flatMap((one) => {
-      const [fault] = lengthFault(one, name);
-      return fault === undefined ? [] : [{ one, message: where + fault }];
-    });
-    facts.push(
-      ...lengths.map(
-        ({
-          message,
-          one: {
-            limit: { max: limit },
-            length: actual,
-          },
-        }) => {
-          const at = { part: index, of: 'text' } as const;
-          return { message, rule: 'text_length', limit, actual, at };
-        },
-      ),
-    );
-    return lengths.length > 0
-      ? lengths.map(({ message }) => message)
-      : more(text).map((fault) => where + fault);
+    const tooLong = (measured[part] ?? []).filter(({ length, limit }) => length > limit.max);
+    return tooLong.length > 0
+      ? tooLong.map((one) => ({
+          message: where + lengthFault(one, name),
+          rule: 'text_length',
+          limit: one.limit.max,
+          actual: one.length,
+          at: { part, of: 'text' },
+        }))
+      : more(text).map((fault) => ({ message: where + fault }));
   });
-  return { texts: measures, errors, facts };
+  return { texts: measures, faults };
 }
-
-type ValidatedTexts = {
-  readonly texts: readonly Measure[];
-  readonly errors: readonly string[];
-  readonly facts: readonly FaultFacts[];
-};
 
 const missingText = (message: string, part: number): FaultFacts => ({
   message,
@@ -85,9 +70,6 @@ export const wherePart = (texts: readonly string[], index: number): string =>
 
 type Measured = { readonly limit: TextLimit; readonly length: number };
 
-const measure = (text: string, limits: readonly TextLimit[]): Measured[] =>
-  limits.map((limit) => ({ limit, length: limit.measure(text) }));
-
 /** The measure that is nearest to its limit. */
 function nearest(measured: readonly Measured[]): Measure | undefined {
   const share = ({ length, limit: { max } }: Measured) => length / max;
@@ -101,21 +83,15 @@ const unitWords: Readonly<Record<TextUnit, string>> = {
   bytes: 'bytes of UTF-8',
 };
 
-function lengthFault({ limit, length }: Measured, network: string): string[] {
+function lengthFault({ limit, length }: Measured, network: string): string {
   const { max, unit, linkLength, emoji, subject = 'it', beside } = limit;
-  if (length <= max) {
-    return [];
-  }
-
   const weights = [
     ...(linkLength === null ? [] : [['a link', linkLength] as const]),
     ...(emoji === null ? [] : [['an emoji', emoji] as const]),
   ];
   const words = weights.map(([what, weight], n) => `${what} ${n === 0 ? 'counts ' : ''}${weight}`);
   const counting = words.length > 0 ? ` (${words.join(', ')})` : '';
-  return [
-    `The text is too long for ${network}: ${subject} takes ${max} ${unitWords[unit]}${counting}, and this is ${length}${beside === undefined ? '' : `, of which ${beside}`}.`,
-  ];
+  return `The text is too long for ${network}: ${subject} takes ${max} ${unitWords[unit]}${counting}, and this is ${length}${beside === undefined ? '' : `, of which ${beside}`}.`;
 }
 
 /**

@@ -162,7 +162,8 @@ function tagFaults(tags: readonly string[]): string[] {
 /** A thumbnail that is not in the media library is not checked. Only YouTube knows whether the channel may have one. */
 function thumbnailFaults({ optionFiles }: Content): readonly string[] {
   const thumbnail = optionFiles?.['thumbnail'];
-  return thumbnail ? validateFiles([thumbnail], thumbnailLimits).errors : [];
+  const faults = thumbnail ? validateFiles([thumbnail], thumbnailLimits) : [];
+  return faults.map(({ message }) => message);
 }
 
 /** Source: https://support.google.com/youtube/answer/15424877 */
