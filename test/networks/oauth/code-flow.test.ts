@@ -236,22 +236,3 @@ for (const platform of ['x', 'linkedin', 'youtube']) {
     t.like(await t.throwsAsync(refresh(renewed)), { name: 'NetworkError', code: 'access_lost' });
   });
 }
-
-test("on the sandbox a second use of X's refresh token ends the newer one", async (t) => {
-  const { context, oauth, connect } = await openedSandbox(t, 'x');
-  const { grant, accounts } = await connect({ button: 'Allow' });
-  const { baseUrl = '', remoteId = '' } = accounts[0] ?? {};
-  const refresh = (from: Grant) => oauth.refresh({ ...context, baseUrl, remoteId, grant: from });
-  const renewed = await refresh(grant);
-  t.like(await t.throwsAsync(refresh(grant)), { code: 'access_lost' });
-  t.like(await t.throwsAsync(refresh(renewed)), { code: 'access_lost' });
-});
-
-test('on the sandbox a member of LinkedIn chooses among their account and a page', async (t) => {
-  const { connect } = await openedSandbox(t, 'linkedin');
-  const { accounts } = await connect({ button: 'Allow' });
-  t.deepEqual(
-    accounts.map(({ handle }) => handle),
-    ['Demo', 'demo-page'],
-  );
-});

@@ -44,26 +44,9 @@ test('280 characters fit and no more', (t) => {
   x.refuses(t, textOf(`${'x'.repeat(257)} https://example.com/`), sentence(281));
 });
 
-test('a text of several long links fits if their counted lengths do', (t) => {
-  const link = `https://example.com/${'y'.repeat(4000)}`;
-  x.takes(t, textOf(times(11, link).join(' ')));
-  x.refuses(
-    t,
-    textOf(times(12, link).join(' ')),
-    'The text is too long for X: it takes 280 characters (a link counts 23, an emoji 2), and this is 287.',
-  );
-});
-
 test('the error for a very long text has its plain length', (t) => {
   x.measures(t, 'word '.repeat(10_000), 50_000);
   x.measures(t, 'a.b.'.repeat(10_000), 40_000);
-});
-
-test("long words of flags and families, and a long link, count as in X's library", (t) => {
-  x.takes(t, textOf('🇫🇷'.repeat(140)));
-  x.takes(t, textOf(family.repeat(100)));
-  x.measures(t, `https://example.com/${'a/b?c=d&'.repeat(500)}`, 23);
-  x.measures(t, `見てhttps://example.com/${'a'.repeat(700)}`, 27);
 });
 
 test('an error names the part of a thread that does not fit', (t) => {

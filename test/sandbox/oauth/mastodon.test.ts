@@ -114,14 +114,6 @@ test('a person is redirected only to the app’s registered address', async (t) 
   t.like(Object.fromEntries(more.searchParams), { error: 'invalid_scope', state: 'the state' });
 });
 
-test('after a denial the app gets no code for Mastodon', async (t) => {
-  const { url } = await openSandbox(t);
-  const answer = await decide(await askPerson(url, await registered(url)), 'Deny');
-  t.is(answer.get('error'), 'access_denied');
-  t.is(answer.get('state'), 'the state');
-  t.false(answer.has('code'));
-});
-
 test('a challenge requires its verifier, and Basic authentication works like the body', async (t) => {
   const { url } = await openSandbox(t);
   const asking = { ...(await registered(url)), authentication: 'basic' } as const;

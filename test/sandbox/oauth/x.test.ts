@@ -52,12 +52,6 @@ test('the second account has its own posts', async (t) => {
   t.regex(await (await fetch(url)).text(), /class="name" href="\/x\/demo">Second</v);
 });
 
-test('after a denial the app gets no code for X', async (t) => {
-  const { url } = await openSandbox(t);
-  const answer = await decide(await askPerson(url, asking), 'Deny');
-  t.deepEqual(Object.fromEntries(answer), { error: 'access_denied', state: 'the state' });
-});
-
 test('an invalid authorization request shows no consent page', async (t) => {
   const { url } = await openSandbox(t);
   const wrong = [
