@@ -59,6 +59,19 @@ export async function countTextBytes(em: Em, workspaceId: string): Promise<numbe
   return Number(row?.bytes ?? 0);
 }
 
+/** Counts the bytes of text of a post. */
+export async function countPostText(
+  em: Em,
+  { workspaceId, postId }: { readonly workspaceId: string; readonly postId: string },
+): Promise<number> {
+  const [row] = await query(
+    em,
+    sql<{ bytes: string }>`select (${bytesOfPost})::text as bytes
+      from posts p where p.id = ${postId} and p.workspace_id = ${workspaceId}`,
+  );
+  return Number(row?.bytes ?? 0);
+}
+
 /** A workspace, and its limits. */
 export type QuotaHolder = { readonly workspaceId: string; readonly quotas: Quotas };
 

@@ -75,22 +75,21 @@ const threadTexts = (thread: NonNullable<PostInput['thread']>): string[] =>
 const withoutEmpty = (options: PostContent['options']): PostContent['options'] =>
   Object.fromEntries(Object.entries(options).filter(([, own]) => Object.keys(own).length > 0));
 
-/** Size of the texts in UTF-8 bytes. */
-export const contentBytes = (texts: readonly (string | null)[]): number =>
-  texts.reduce((sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)), 0);
-
-/** Size of a new post's texts and options, including the channels' own. */
+/** Size of a new post's texts and options in UTF-8 bytes, including the channels' own. */
 export const textBytes = ({
   body,
   thread,
   overrides,
   options,
   channelFiles: files,
-}: Omit<PostContent, 'video'>): number =>
-  [...Object.values(options), ...Object.values(files)].reduce(
-    (sum, own) => sum + bytesOfJson(own),
-    contentBytes([body, ...(thread ?? []), ...Object.values(overrides)]),
+}: PostContent): number => {
+  const texts = [body ?? '', ...(thread ?? []), ...Object.values(overrides)];
+  const json = [...Object.values(options), ...Object.values(files)];
+  return (
+    texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) +
+    json.reduce((sum, own) => sum + bytesOfJson(own), 0)
   );
+};
 
 /** The size of a value of type `jsonb` in PostgreSQL, as `octet_length(options::text)` counts it. */
 export const bytesOfJson = (value: Json | undefined): number =>

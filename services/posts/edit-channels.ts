@@ -6,14 +6,8 @@ import { waiting } from '../../domain/channel-changes.ts';
 import { AppError } from '../../domain/errors.ts';
 import { mayBeLive } from '../../domain/live-parts.ts';
 import { isUnderWay } from '../../domain/statuses.ts';
-import { plainFault, type ContentFault } from '../../domain/warnings.ts';
-import {
-  assertChosen,
-  chooseChannels,
-  namesOfChannels,
-  type ChosenChannel,
-} from './choose-channels.ts';
-import { bytesOfJson, contentBytes, type PostContent } from './content.ts';
+import { assertChosen, chooseChannels, type ChosenChannel } from './choose-channels.ts';
+import type { PostContent } from './content.ts';
 import type { PostInput } from './post-request.ts';
 import { warningsOfChannel, type ChannelValidation } from './validate-content.ts';
 
@@ -86,18 +80,6 @@ export async function editChannels(
   };
 }
 
-/** Warnings about channels that stay although the request leaves them out. */
-export const stayed = (
-  { kept }: EditedChannels,
-  { channel_ids: channelIds }: PostInput,
-): ContentFault[] =>
-  [...kept.values()]
-    .filter(({ account }) => channelIds && !channelIds.includes(account.id))
-    .map((channel) => {
-      const message = `${namesOfChannels([channel])} stays: the post is or may be live there.`;
-      return plainFault(message, 'field_ignored', '/channel_ids');
-    });
-
 const withDefaults = (channel: ChosenChannel, options: ChosenChannel['options'] = null) => ({
   ...channel,
   options,
@@ -135,15 +117,6 @@ function assertNothingLive(removed: readonly PostOnChannel[]): void {
 
 /** The texts, options and files that a channel has instead of the post's. */
 type Own = Pick<PostChannel, 'body' | 'options' | 'media'>;
-type Kept = Own & Pick<PostChannel, 'defaults'>;
-
-const keptBytes = (channels: readonly Kept[]): number =>
-  channels.reduce(
-    (sum, row) =>
-      sum + bytesOfJson(row.options) + bytesOfJson(row.defaults) + bytesOfJson(row.media),
-    0,
-  ) + contentBytes(channels.map(({ body }) => body));
-
 /** Fields of a channel without attempts. */
 const unsent = {
   url: null,
@@ -167,7 +140,6 @@ const again = (status: 'draft' | 'scheduled') => ({ ...waiting(status), unpublis
  * Writes the channels of an edited post.
  *
  * @param edit.content The content after the edit.
- * @returns the growth of the channels' own texts, options and files in bytes.
  */
 export function writeChannels(
   em: Em,
@@ -181,10 +153,8 @@ export function writeChannels(
     readonly sameTexts: ReadonlyMap<string, string>;
     readonly validations: readonly ChannelValidation[];
   },
-): number {
+): void {
   const rows = [...kept.values()].map(({ row }) => row);
-  const before = keptBytes([...rows, ...removed.map(({ row }) => row)]);
-  const added: Kept[] = [];
   const ownOf = (channelId: string): Own => ({
     body: edit.content.overrides[channelId] ?? null,
     options: edit.content.options[channelId] ?? null,
@@ -215,7 +185,6 @@ export function writeChannels(
     const [status, position] = [edit.status, order.indexOf(channelId)];
     if (!row) {
       const key = { workspaceId, postId, channelId, position };
-      added.push(own);
       em.create(PostChannel, { ...unsent, ...key, ...own, status, ...warned });
     } else if (row.status === 'failed' && status === 'draft') {
       // The failure of a cancelled run stays visible until the post is scheduled again.
@@ -224,5 +193,4 @@ export function writeChannels(
       Object.assign(row, { ...own, ...warned, ...again(status), tries: 0 });
     }
   }
-  return keptBytes([...rows, ...added]) - before;
 }

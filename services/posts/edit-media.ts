@@ -5,13 +5,7 @@ import { attachMedia, lockPostMedia, type PlacedFile } from '../../db/repositori
 import { AppError } from '../../domain/errors.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { MediaToInsert } from '../media/store-files.ts';
-import {
-  altTextBytes,
-  apartFiles,
-  claimMedia,
-  factsOf,
-  type FileToValidate,
-} from './post-media.ts';
+import { apartFiles, claimMedia, factsOf, type FileToValidate } from './post-media.ts';
 import type { PostInput } from './post-request.ts';
 import { placeFiles, type Downloads, type NamedFile } from './read-files.ts';
 
@@ -21,8 +15,6 @@ export type EditedMedia = {
   readonly deleted: readonly string[];
   /** Parts that have files, also deleted ones. */
   readonly parts: ReadonlySet<number>;
-  /** Growth of its own alt texts in bytes. */
-  readonly textBytes: number;
   /** Later parts of a new `thread` that had files and now have none. */
   readonly emptiedParts: readonly number[];
   /** Parts of the thread whose files have changed. */
@@ -82,7 +74,6 @@ export async function editPostMedia(
     deleted: placed.flatMap(({ stored }) => (stored?.isDeleted ? [stored.name] : [])),
     parts: new Set(files.map(({ part }) => part)),
     emptiedParts: emptied(whole, placed, input.thread?.length ?? 0),
-    textBytes: altTextBytes(placed) - altTextBytes(rows),
     changedParts: changedParts(whole, after),
   };
 }

@@ -1,35 +1,34 @@
 import { recordAudit } from '../../db/audit.ts';
 import type { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
-import { takeQuota } from '../../db/quotas.ts';
+import { countPostText, takeQuota } from '../../db/quotas.ts';
 import { recordPostEvent } from '../../db/record-event.ts';
 import { finalizeIfPublished } from '../../db/refinalize-post.ts';
-import { findPost, lockPost } from '../../db/repositories/posts.ts';
+import { findPost, lockPost, type WholePost } from '../../db/repositories/posts.ts';
 import { sameTextWarnings } from '../../db/same-text.ts';
 import { assertPostChannels, assertMaySchedule, assertReaches } from '../../domain/api-keys.ts';
 import { stopChannels } from '../../domain/channel-changes.ts';
 import { dueTime, withLocalTime } from '../../domain/due-time.ts';
-import { plainFault, type ContentFault, type PostWarning } from '../../domain/warnings.ts';
+import { AppError } from '../../domain/errors.ts';
+import { plainFault, type ContentFault } from '../../domain/warnings.ts';
 import { assertHasPlan } from '../../domain/quotas.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
 import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import type { MediaToInsert } from '../media/store-files.ts';
-import { assertEditable } from './assert-editable.ts';
 import { assertOptionsOf, filesInDefaults } from './channel-options.ts';
-import { chooseChannels } from './choose-channels.ts';
+import { chooseChannels, namesOfChannels, settleFirst } from './choose-channels.ts';
 import {
   assertNotEmpty,
   assertTexts,
   editedContent,
   requestWarnings,
-  textBytes,
   type PostContent,
 } from './content.ts';
-import { editChannels, stayed, writeChannels, type EditedChannels } from './edit-channels.ts';
+import { editChannels, writeChannels, type EditedChannels } from './edit-channels.ts';
 import { assertNoneDeleted, editPostMedia, type EditedMedia } from './edit-media.ts';
-import { editedLabels, withExternalId, type Labels } from './labels.ts';
+import { editedLabels, withExternalId } from './labels.ts';
 import { filesOfChannels } from './post-media.ts';
 import type { PostInput } from './post-request.ts';
 import { downloadsOf, givenUrls, type Downloads } from './read-files.ts';
@@ -41,8 +40,8 @@ type Deps = Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'rules' | 'media' | 'publi
 type Edit = {
   readonly postId: string;
   readonly input: PostInput;
-  /** Undefined keeps the time. Null makes the post a draft. */
-  readonly dueAt: Date | null | undefined;
+  /** When the request began. */
+  readonly now: Date;
   readonly downloaded: MediaToInsert;
   readonly downloads: Downloads;
 };
@@ -66,21 +65,56 @@ export async function editPost(
   assertReaches(caller, input.channel_ids ?? []);
   const urls = givenUrls(input);
   const { workspaceId } = caller;
-  const isTimed = input.scheduled_at !== undefined || input.schedule_in_minutes !== undefined;
+  const now = deps.now();
   const before = await findPost(deps.orm.em.fork(), { workspaceId, postId });
-  assertEditable(before); // Before any download.
-  const asked = dueTime(withLocalTime(input, before.post), deps.now());
-  const dueAt = isTimed ? asked : undefined;
+  // Before any download.
+  assertEditable(before);
+  editedTime(input, before.post, now);
   const downloaded = await downloadMedia(deps, caller, urls, signal);
   try {
     const downloads = downloadsOf(urls, downloaded.files);
-    const edit = { postId, input, dueAt, downloaded, downloads };
+    const edit = { postId, input, now, downloaded, downloads };
     return await withExternalId(deps.orm.em.fork(), caller, input, () =>
       deps.orm.em.fork().transactional((em) => applyEdit(deps, em, caller, edit)),
     );
   } finally {
     await downloaded.removeUnclaimed();
   }
+}
+
+/** @throws AppError `post_not_editable`, which names the next step. */
+function assertEditable(whole: WholePost): void {
+  const { id, status } = whole.post;
+  if (status !== 'draft' && status !== 'scheduled') {
+    // A copy of a post that is still going out would be published beside it.
+    const next =
+      status === 'publishing'
+        ? `POST /posts/${id}/cancel makes it a draft, except for channels that are being sent.`
+        : copyOf(whole);
+    const message = `The post is ${status}; only a draft or a scheduled post can be changed. ${next}`;
+    throw new AppError('post_not_editable', message);
+  }
+}
+
+/** The call that copies an ended post to no channel that has it. */
+function copyOf({ post: { id }, channels }: WholePost): string {
+  const unconfirmed = channels.filter(({ row }) => row.status === 'unconfirmed');
+  const failed = channels.filter(({ row }) => row.status === 'failed');
+  if (unconfirmed.length > 0) {
+    return settleFirst(id, unconfirmed);
+  }
+
+  return failed.length > 0 && failed.length < channels.length
+    ? `POST /posts/${id}/copy with {"only": "failed"} makes a draft for the channels that failed; the others have the post.`
+    : `POST /posts/${id}/copy makes a draft of it.`;
+}
+
+/** The due time after an edit, and the request with the local time that a time zone alone keeps. */
+function editedTime(input: PostInput, post: Post, now: Date) {
+  const timed = withLocalTime(input, post);
+  const dueAt = dueTime(timed, now);
+  const isTimed = timed.scheduled_at !== undefined || timed.schedule_in_minutes !== undefined;
+  return { timed, dueAt: isTimed ? dueAt : post.scheduledAt };
 }
 
 /** @returns the post to sync with Temporal, or null. */
@@ -96,14 +130,11 @@ async function applyEdit(
   const whole = await lockPost(em, { ...caller, postId });
   assertEditable(whole);
   const { post } = whole;
-  const timed = withLocalTime(input, post);
-  const moved = timed === input ? edit.dueAt : dueTime(timed, deps.now());
-  const dueAt = moved === undefined ? post.scheduledAt : moved;
+  const textBefore = await countPostText(em, scope);
+  const { timed, dueAt } = editedTime(input, post, edit.now);
   if (dueAt) {
     assertMaySchedule(caller);
-  }
-
-  if (dueAt === null && post.status === 'scheduled') {
+  } else if (post.status === 'scheduled') {
     stopChannels(whole.channels, deps.now());
   }
 
@@ -115,22 +146,25 @@ async function applyEdit(
   const validations = await validateEdit(deps.rules, channels, content, media, dueAt !== null);
   const status = dueAt ? 'scheduled' : 'draft';
   const sameTexts = await sameTextWarnings(em, { ...scope, dueAt }, validations);
-  const edited = { status, content, dueAt, validations, sameTexts } as const;
-  const ownBytes = writeChannels(em, post, channels, edited);
-  await takeQuota(em, caller, useChange(post, status, content, ownBytes + media.textBytes));
+  writeChannels(em, post, channels, { status, content, dueAt, validations, sameTexts });
   const notes = [
     ...notesOn(timed, content, media, missing),
-    ...leftWith(channels.removed),
-    ...stayed(channels, input),
+    ...notesOnChannels(channels, input),
     ...movedTo(timed, input, post.scheduledAt, dueAt),
   ];
-  const { timezone = post.timezone ?? null } = input;
   const wasScheduled = post.status === 'scheduled';
-  const labels = editedLabels(post, input);
-  const warned = warningsOfPost(validations, notes);
-  const change: Change = { content, labels, dueAt, timezone, status, ...warned };
-  const timeChanged = changePost(post, change, deps.now());
+  const scheduled = Number(dueAt !== null) - Number(wasScheduled);
+  await takeQuota(em, caller, { scheduled, drafts: -scheduled, text_bytes: 0 });
+  const timeChanged = changePost(post, deps.now(), content, {
+    status,
+    scheduledAt: dueAt,
+    ...editedLabels(post, input),
+    ...warningsOfPost(validations, notes),
+    timezone: input.timezone === undefined ? (post.timezone ?? null) : input.timezone,
+  });
   await em.flush();
+  const more = (await countPostText(em, scope)) - textBefore;
+  await takeQuota(em, caller, { scheduled: 0, drafts: 0, text_bytes: more });
   if (timeChanged && (dueAt || wasScheduled)) {
     await recordPostEvent(em, scope, dueAt ? 'post.scheduled' : 'post.cancelled', deps);
   }
@@ -179,14 +213,24 @@ const movedTo = (
       ]
     : [];
 
-/** Warnings about the content of channels that leave the post. */
-const leftWith = (removed: EditedChannels['removed']): ContentFault[] =>
-  removed.flatMap(({ row: { channelId, body, media, options } }) => {
+/** Warnings about channels that leave the post with content of their own, or stay although the request omits them. */
+const notesOnChannels = (
+  { removed, kept }: EditedChannels,
+  { channel_ids: channelIds }: PostInput,
+): ContentFault[] => [
+  ...removed.flatMap(({ row: { channelId, body, media, options } }) => {
     const own = { channel_bodies: body, channel_media: media, channel_options: options };
     const fields = Object.entries(own).flatMap(([field, value]) => (value === null ? [] : [field]));
     const message = `Channel ${channelId} left the post, and lost its ${fields.join(', ')}.`;
     return fields.length > 0 ? [plainFault(message, 'other', '/channel_ids')] : [];
-  });
+  }),
+  ...[...kept.values()]
+    .filter(({ account }) => channelIds && !channelIds.includes(account.id))
+    .map((channel) => {
+      const message = `${namesOfChannels([channel])} stays: the post is or may be live there.`;
+      return plainFault(message, 'field_ignored', '/channel_ids');
+    }),
+];
 
 /** Merges the sent texts, options and files into those of the post, and attaches the files. */
 async function editContent(
@@ -224,59 +268,24 @@ function optionsJson({ kept, open }: EditedChannels, content: PostContent): stri
   return JSON.stringify([options, content.channelFiles]);
 }
 
-type Change = {
-  readonly content: PostContent;
-  readonly labels: Labels;
-  readonly dueAt: Date | null;
-  readonly timezone: string | null;
-  readonly status: 'scheduled' | 'draft';
-  readonly warning: string | null;
-  readonly warnings: readonly PostWarning[];
-};
-
 /** @returns whether the time changed, in which case the workflow must be synced. */
 function changePost(
   post: Post,
-  { content: { body, thread, video }, labels, dueAt, timezone, status, warning, warnings }: Change,
   now: Date,
+  { body, thread, video }: PostContent,
+  change: Partial<Post> & Pick<Post, 'scheduledAt'>,
 ): boolean {
-  const timeChanged = dueAt?.getTime() !== post.scheduledAt?.getTime();
-  if (dueAt && post.status === 'draft') {
+  const timeChanged = change.scheduledAt?.getTime() !== post.scheduledAt?.getTime();
+  if (change.scheduledAt && post.status === 'draft') {
     // An attempt from before the cancel may still send the rest of a thread. A new run keeps it from that.
     post.run += 1;
   }
 
-  Object.assign(post, {
-    body,
-    thread,
-    video,
-    ...labels,
-    scheduledAt: dueAt,
-    timezone,
-    status,
-    retriedAt: null,
-    warning,
-    warnings,
-    revision: timeChanged ? post.revision + 1 : post.revision,
-    updatedAt: now,
-  } satisfies Partial<Post>);
+  const revision = timeChanged ? post.revision + 1 : post.revision;
+  const content = { body, thread, video };
+  Object.assign(post, { ...content, ...change, retriedAt: null, revision, updatedAt: now });
   return timeChanged;
 }
-
-/** @param ownBytes Growth of the channels' and files' own texts. */
-const useChange = (
-  post: Post,
-  status: 'scheduled' | 'draft',
-  content: PostContent,
-  ownBytes: number,
-) => ({
-  scheduled: Number(status === 'scheduled') - Number(post.status === 'scheduled'),
-  drafts: Number(status === 'draft') - Number(post.status === 'draft'),
-  text_bytes:
-    textBytes({ ...content, ...nothingOwn }) - textBytes({ ...post, ...nothingOwn }) + ownBytes,
-});
-
-const nothingOwn = { overrides: {}, options: {}, channelFiles: {} };
 
 const toSync = ({ workspaceId, id, status, revision, scheduledAt }: Post): PostToSync => ({
   workspaceId,
