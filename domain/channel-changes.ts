@@ -1,4 +1,4 @@
-import { finalAdvice, type ChannelErrorCode } from './channel-error.ts';
+import { channelErrors, type ChannelErrorCode } from './channel-error.ts';
 import { isOpen, isSent, isWholeThreadLive, linksOf, type Part } from './live-parts.ts';
 import { firstReadMs } from './metrics-schedule.ts';
 import type { ChannelStatus, PostStatus } from './statuses.ts';
@@ -48,7 +48,7 @@ function stopped(status: ChannelStatus, parts: readonly Part[], now: Date) {
 
   const urls = linksOf(sent);
   const live = urls === '' ? '' : ` Live parts of the thread: ${urls}.`;
-  const error = `The post was cancelled.${live} ${finalAdvice.cancelled}`;
+  const error = `The post was cancelled.${live} ${channelErrors.cancelled.advice}`;
   return failed({ errorCode: 'cancelled', error });
 }
 

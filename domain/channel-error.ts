@@ -1,22 +1,139 @@
-/** Why a channel did not get its post. Stable: programs compare these, so a code is never renamed. */
-export const channelErrorCodes = [
-  'content_refused',
-  'media_refused',
-  'duplicate',
-  'access_lost',
-  'disconnected',
-  'permission_missing',
-  'rate_limited',
-  'paced',
-  'network_unavailable',
-  'processing',
-  'too_late',
-  'cancelled',
-  'unconfirmed',
-  'not_published',
-  'internal',
-] as const;
-export type ChannelErrorCode = (typeof channelErrorCodes)[number];
+const byCopy = ' (POST /posts/{id}/copy with {"only": "failed"} leaves out the other channels).';
+
+/** @param what The post, or the part of it that is in doubt. */
+export const settleAdvice = (what: string): string =>
+  `It is not sent again automatically, so that it cannot go out twice. Look at the account, then settle this channel: say where ${what} is, or that it is not there.`;
+
+type ChannelErrorFacts = {
+  /** Whether the same request can succeed later without a change. */
+  readonly canRetryLater: boolean;
+  /** Whether a retry of the post can succeed now; false when something has to change first. */
+  readonly retryable: boolean;
+  /** The end of the message when no automatic step follows. */
+  readonly advice: string;
+  /** For callers, in the OpenAPI document and docs/guides/errors.md. */
+  readonly meaning: string;
+};
+
+/**
+ * Why a channel did not get its post. Stable: programs compare these, so a code is never renamed.
+ *
+ * `paced` and `processing` are waits, not failures: this service delays the post (order on a channel or server, daily
+ * allowance of the workspace), or the network has the post and is still processing it.
+ *
+ * `unconfirmed` cannot be retried because a second send could duplicate the post. `not_published` was settled by a
+ * person, so a retry is safe, but the owner must request it. `internal` is a fault of this service, which an operator
+ * can fix while the channel waits. `disconnected`: the owner removed the account from this service. `cancelled`: the
+ * owner stopped the post.
+ */
+export const channelErrors = {
+  content_refused: {
+    canRetryLater: false,
+    retryable: false,
+    advice: `It is not retried automatically: make a new post with content that the network accepts${byCopy}`,
+    meaning:
+      'The network refused the content. Make a draft for the failed channels with `POST /posts/{id}/copy` and `{"only": "failed"}`, and change its content. If the channel has a `url`, unpublish it there first: a copy sends the whole thread.',
+  },
+  media_refused: {
+    canRetryLater: false,
+    retryable: false,
+    advice: `It is not retried automatically: make a new post with another file${byCopy}`,
+    meaning:
+      'The network refused a file. Make a draft as for `content_refused`, with another file.',
+  },
+  duplicate: {
+    canRetryLater: false,
+    retryable: false,
+    advice: `It is not retried automatically: make a new post with another text, if it is to go out once more${byCopy}`,
+    meaning:
+      'The network has an equal post of this account. Make a draft as for `content_refused`, with another text.',
+  },
+  access_lost: {
+    canRetryLater: false,
+    retryable: false,
+    advice: 'Connect the channel again, then retry the post.',
+    meaning:
+      'The access of the channel was revoked or has expired. Connect the account again, then retry.',
+  },
+  disconnected: {
+    canRetryLater: false,
+    retryable: false,
+    advice: 'Connect the account again, then retry the post.',
+    meaning: 'The account was disconnected here. Connect it again, then retry.',
+  },
+  permission_missing: {
+    canRetryLater: false,
+    retryable: false,
+    advice: 'Connect the channel again with the permission to post, then retry the post.',
+    meaning:
+      'The access does not include what the post needs. Connect the account again with the permission, then retry.',
+  },
+  rate_limited: {
+    canRetryLater: true,
+    retryable: true,
+    advice: 'Retry the post later.',
+    meaning:
+      'The network limits how much is posted. Wait: the post goes out when the limit ends, or fails as `too_late` a day after its time.',
+  },
+  paced: {
+    canRetryLater: true,
+    retryable: true,
+    advice: 'Retry the post later.',
+    meaning:
+      'This service holds the post back, so that the posts of a channel or of a server go out in order, or because the workspace has used its allowance of the day on the network. Wait.',
+  },
+  network_unavailable: {
+    canRetryLater: true,
+    retryable: true,
+    advice: 'All automatic attempts have failed. Retry the post once the network works again.',
+    meaning: 'The network did not answer, or answered with an error of its own.',
+  },
+  processing: {
+    canRetryLater: true,
+    retryable: true,
+    advice:
+      'The network has the post: look at the account, and if it is not there, retry the post.',
+    meaning: 'The network has the post and works on it, usually on a video. Wait.',
+  },
+  too_late: {
+    canRetryLater: false,
+    retryable: true,
+    advice: 'A day has passed since its time. Retry the post if it is still to go out.',
+    meaning: 'A day has passed since the time of the post. Retry if it is still to go out.',
+  },
+  cancelled: {
+    canRetryLater: false,
+    retryable: false,
+    advice: 'Give the post a new time to send the rest.',
+    meaning:
+      'The post was cancelled when a part of it was on the network. It is a draft: a new time sends the rest.',
+  },
+  unconfirmed: {
+    canRetryLater: false,
+    retryable: false,
+    advice: settleAdvice('the post'),
+    meaning:
+      'The network may or may not have the post. Look at the account, then settle the channel by `POST /posts/{id}/settle`; a retry leaves it alone.',
+  },
+  not_published: {
+    canRetryLater: false,
+    retryable: true,
+    advice: 'Retry the post to send it.',
+    meaning: 'The channel was settled as not there. A retry sends what is missing.',
+  },
+  internal: {
+    canRetryLater: true,
+    retryable: true,
+    advice: 'Retry the post after the operator has fixed the problem.',
+    meaning: 'The fault is on the side of this service.',
+  },
+} as const satisfies Readonly<Record<string, ChannelErrorFacts>>;
+export type ChannelErrorCode = keyof typeof channelErrors;
+export const channelErrorCodes = Object.keys(channelErrors) as readonly ChannelErrorCode[];
+
+export const errorCodesDescription = `Why the channel does not have the post. ${channelErrorCodes
+  .map((code) => `\`${code}\`: ${channelErrors[code].meaning}`)
+  .join(' ')}`;
 
 /**
  * The scope of a network's limit: one account (`channel`), all our requests to one server (it counts our address or our
@@ -26,35 +143,6 @@ export type LimitScope = 'channel' | 'server' | 'network';
 
 /** A rate limit of a network. No attempt in its scope starts before its end. */
 export type NetworkLimit = { readonly scope: LimitScope; readonly untilMs: number };
-
-/**
- * Whether the same request can succeed later without a change.
- *
- * `paced` and `processing` are waits, not failures: this service delays the post (order on a channel or server, daily
- * allowance of the workspace), or the network has the post and is still processing it.
- *
- * `unconfirmed` is false because a second send could duplicate the post. `not_published` was settled by a person, so a
- * retry is safe, but the owner must request it. `internal` is a fault of this service, which an operator can fix while
- * the channel waits. `disconnected`: the owner removed the account from this service.
- * `cancelled`: the owner stopped the post.
- */
-export const canRetryLater: Readonly<Record<ChannelErrorCode, boolean>> = {
-  content_refused: false,
-  media_refused: false,
-  duplicate: false,
-  access_lost: false,
-  disconnected: false,
-  permission_missing: false,
-  rate_limited: true,
-  paced: true,
-  network_unavailable: true,
-  processing: true,
-  too_late: false,
-  cancelled: false,
-  unconfirmed: false,
-  not_published: false,
-  internal: true,
-};
 
 /**
  * The end of an error message: what happens next after a failed attempt, and what the user can do.
@@ -68,7 +156,7 @@ export function failureAdvice(
   isPartLive = false,
 ): string {
   if (retryAtMs === null) {
-    return isPartLive && needsNewPost.has(code) ? adviceWithLiveParts : finalAdvice[code];
+    return isPartLive && needsNewPost.has(code) ? adviceWithLiveParts : channelErrors[code].advice;
   }
 
   const next = code === 'processing' ? 'The next check is' : 'The next attempt is';
@@ -84,117 +172,9 @@ export function failureAdvice(
 export const inDoubtText = (message: string, code: ChannelErrorCode, atMs: number): string =>
   `The network was asked to publish, but it is not known yet whether it has the post. (${message}) ${code === 'access_lost' ? 'Connect the channel again. ' : ''}The network is asked again at ${new Date(atMs).toISOString()}, and nothing is sent until it answers.`;
 
-const byCopy = ' (POST /posts/{id}/copy with {"only": "failed"} leaves out the other channels).';
-
 const needsNewPost: ReadonlySet<ChannelErrorCode> = new Set([
   'content_refused',
   'media_refused',
   'duplicate',
 ]);
 const adviceWithLiveParts = `It is not retried automatically, and a new post would repeat what is live. Add the rest on the network by hand, or remove what is live (POST /posts/{id}/unpublish with this channel in channel_ids) and then make a new post${byCopy}`;
-
-/** @param what The post, or the part of it that is in doubt. */
-export const settleAdvice = (what: string): string =>
-  `It is not sent again automatically, so that it cannot go out twice. Look at the account, then settle this channel: say where ${what} is, or that it is not there.`;
-
-/** The advice when no automatic step follows. */
-export const finalAdvice: Readonly<Record<ChannelErrorCode, string>> = {
-  content_refused: `It is not retried automatically: make a new post with content that the network accepts${byCopy}`,
-  media_refused: `It is not retried automatically: make a new post with another file${byCopy}`,
-  duplicate: `It is not retried automatically: make a new post with another text, if it is to go out once more${byCopy}`,
-  access_lost: 'Connect the channel again, then retry the post.',
-  disconnected: 'Connect the account again, then retry the post.',
-  permission_missing: 'Connect the channel again with the permission to post, then retry the post.',
-  rate_limited: 'Retry the post later.',
-  paced: 'Retry the post later.',
-  network_unavailable:
-    'All automatic attempts have failed. Retry the post once the network works again.',
-  processing:
-    'The network has the post: look at the account, and if it is not there, retry the post.',
-  cancelled: 'Give the post a new time to send the rest.',
-  too_late: 'A day has passed since its time. Retry the post if it is still to go out.',
-  unconfirmed: settleAdvice('the post'),
-  not_published: 'Retry the post to send it.',
-  internal: 'Retry the post after the operator has fixed the problem.',
-};
-
-type ErrorMeaning = {
-  /** Whether a retry of the post can succeed now; false when something has to change first. */
-  readonly retryable: boolean;
-  /** Shown in the API reference. */
-  readonly meaning: string;
-};
-
-/** The meaning of each code for callers. The OpenAPI document and docs/guides/errors.md show it. */
-export const errorMeanings: Readonly<Record<ChannelErrorCode, ErrorMeaning>> = {
-  content_refused: {
-    retryable: false,
-    meaning:
-      'The network refused the content. Make a draft for the failed channels with `POST /posts/{id}/copy` and `{"only": "failed"}`, and change its content. If the channel has a `url`, unpublish it there first: a copy sends the whole thread.',
-  },
-  media_refused: {
-    retryable: false,
-    meaning:
-      'The network refused a file. Make a draft as for `content_refused`, with another file.',
-  },
-  duplicate: {
-    retryable: false,
-    meaning:
-      'The network has an equal post of this account. Make a draft as for `content_refused`, with another text.',
-  },
-  access_lost: {
-    retryable: false,
-    meaning:
-      'The access of the channel was revoked or has expired. Connect the account again, then retry.',
-  },
-  disconnected: {
-    retryable: false,
-    meaning: 'The account was disconnected here. Connect it again, then retry.',
-  },
-  permission_missing: {
-    retryable: false,
-    meaning:
-      'The access does not include what the post needs. Connect the account again with the permission, then retry.',
-  },
-  paced: {
-    retryable: true,
-    meaning:
-      'This service holds the post back, so that the posts of a channel or of a server go out in order, or because the workspace has used its allowance of the day on the network. Wait.',
-  },
-  rate_limited: {
-    retryable: true,
-    meaning:
-      'The network limits how much is posted. Wait: the post goes out when the limit ends, or fails as `too_late` a day after its time.',
-  },
-  network_unavailable: {
-    retryable: true,
-    meaning: 'The network did not answer, or answered with an error of its own.',
-  },
-  processing: {
-    retryable: true,
-    meaning: 'The network has the post and works on it, usually on a video. Wait.',
-  },
-  too_late: {
-    retryable: true,
-    meaning: 'A day has passed since the time of the post. Retry if it is still to go out.',
-  },
-  cancelled: {
-    retryable: false,
-    meaning:
-      'The post was cancelled when a part of it was on the network. It is a draft: a new time sends the rest.',
-  },
-  unconfirmed: {
-    retryable: false,
-    meaning:
-      'The network may or may not have the post. Look at the account, then settle the channel by `POST /posts/{id}/settle`; a retry leaves it alone.',
-  },
-  not_published: {
-    retryable: true,
-    meaning: 'The channel was settled as not there. A retry sends what is missing.',
-  },
-  internal: { retryable: true, meaning: 'The fault is on the side of this service.' },
-};
-
-export const errorCodesDescription = `Why the channel does not have the post. ${channelErrorCodes
-  .map((code) => `\`${code}\`: ${errorMeanings[code].meaning}`)
-  .join(' ')}`;

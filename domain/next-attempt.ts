@@ -1,4 +1,4 @@
-import { canRetryLater, type ChannelErrorCode } from './channel-error.ts';
+import { channelErrors, type ChannelErrorCode } from './channel-error.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -80,7 +80,7 @@ export function nextAttempt(
   dueAtMs: number,
   nowMs: number,
 ): NextAttempt {
-  if (!canRetryLater[failure.code]) {
+  if (!channelErrors[failure.code].canRetryLater) {
     return { kind: 'give_up', code: failure.code };
   }
 
@@ -125,7 +125,7 @@ export function nextRemovalMs(
   requestedAtMs: number,
   nowMs: number,
 ): number | null {
-  if (!canRetryLater[code]) {
+  if (!channelErrors[code].canRetryLater) {
     return null;
   }
 

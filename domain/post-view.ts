@@ -1,4 +1,4 @@
-import { channelErrorCodes, errorCodesDescription, errorMeanings } from './channel-error.ts';
+import { channelErrorCodes, channelErrors, errorCodesDescription } from './channel-error.ts';
 import {
   anyFields,
   count,
@@ -267,7 +267,7 @@ function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
     ...channel,
     url: channel.url ?? live?.url ?? null,
     warning: warnings.filter(Boolean).join(' ') || null,
-    retryable: code && errorMeanings[code].retryable && hasEnded(channel),
+    retryable: code && channelErrors[code].retryable && hasEnded(channel),
     retry_at: iso(channel.retry_at),
     metrics_updated_at: iso(channel.metrics_updated_at),
     gone_at: iso(channel.gone_at),

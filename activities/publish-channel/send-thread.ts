@@ -9,7 +9,7 @@ import {
 } from '../../db/ledger/intents.ts';
 import { markSent, markUnsent } from '../../db/ledger/outcomes.ts';
 import { query } from '../../db/query.ts';
-import { canRetryLater } from '../../domain/channel-error.ts';
+import { channelErrors } from '../../domain/channel-error.ts';
 import { isOpen } from '../../domain/live-parts.ts';
 import { maxAttempts } from '../../domain/next-attempt.ts';
 import {
@@ -218,7 +218,7 @@ async function sendStep(
 
     if (error.accepted === 'no') {
       spending.regain(step);
-      const state = canRetryLater[error.code] ? 'ready' : 'refused';
+      const state = channelErrors[error.code].canRetryLater ? 'ready' : 'refused';
       if (!(await markUnsent(deps.orm.em.fork(), job.workspaceId, marked, state, deps.now()))) {
         throw new SupersededError('Another attempt took over while this one sent nothing.');
       }

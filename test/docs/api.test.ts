@@ -3,7 +3,7 @@ import { readFileSync, globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createKeySchema } from '../../api/keys/schemas.ts';
 import { createPostSchema } from '../../services/posts/post-request.ts';
-import { channelErrorCodes, errorMeanings } from '../../domain/channel-error.ts';
+import { channelErrorCodes, channelErrors } from '../../domain/channel-error.ts';
 import { openNetworks } from '../../networks/registry.ts';
 import { knownSettings } from '../../runtime/config/settings.ts';
 import { parser } from '../../runtime/parser.ts';
@@ -32,8 +32,8 @@ test('the guide and the OpenAPI document describe each error_code in the same wa
   const [can, cannot] = lists.split('\n## ')[0]?.split('\nA retry cannot:\n') ?? [];
   const expected = (retryable: boolean) =>
     channelErrorCodes
-      .filter((code) => errorMeanings[code].retryable === retryable)
-      .map((code) => [code, errorMeanings[code].meaning]);
+      .filter((code) => channelErrors[code].retryable === retryable)
+      .map((code) => [code, channelErrors[code].meaning]);
   for (const [text, retryable] of [
     [can, true],
     [cannot, false],

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { canRetryLater, channelErrorCodes, failureAdvice } from '../../domain/channel-error.ts';
+import { channelErrorCodes, channelErrors, failureAdvice } from '../../domain/channel-error.ts';
 import {
   nextAttempt,
   type NextAttempt,
@@ -126,7 +126,7 @@ test('a channel is given up 24 hours after its due time, whatever it waits for',
 });
 
 test('an error that a retry cannot help ends the channel at once, with its own code', (t) => {
-  const hopeless = channelErrorCodes.filter((code) => !canRetryLater[code]);
+  const hopeless = channelErrorCodes.filter((code) => !channelErrors[code].canRetryLater);
   t.deepEqual(hopeless, [
     'content_refused',
     'media_refused',

@@ -5,7 +5,7 @@ import type { Em, Orm } from '../../../db/orm.ts';
 import { dueAt, isOpenPost } from '../../../db/post-status.ts';
 import { query } from '../../../db/query.ts';
 import {
-  canRetryLater,
+  channelErrors,
   type ChannelErrorCode,
   channelErrorCodes,
 } from '../../../domain/channel-error.ts';
@@ -18,7 +18,9 @@ import { assertWorkspaceExists } from '../workspaces.ts';
 import { syncedSoon } from './lifecycle.ts';
 
 /** Failures of an outage: a retry can help, also after an attempt was given up because it took a day. */
-const ofOutages = channelErrorCodes.filter((code) => canRetryLater[code] || code === 'too_late');
+const ofOutages = channelErrorCodes.filter(
+  (code) => channelErrors[code].canRetryLater || code === 'too_late',
+);
 
 /** Selects posts that ended in this time, with channels that failed for one of these reasons. */
 type Window = {
