@@ -16,12 +16,12 @@ import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
 import type { PostContent } from './content.ts';
 import type { FileToValidate } from './post-media.ts';
 
-export type ChannelValidation = ValidationResult & {
+export type ChannelValidation = Pick<ValidationResult, 'texts' | 'priceUsd'> & {
   readonly channel: ChosenChannel;
+  readonly errors: readonly ContentFault[];
+  readonly warnings: readonly ContentFault[];
   /** From `hashOfTexts`. */
   readonly textHash: string | null;
-  /** Formats its errors and warnings for the API. */
-  readonly describe: (sentences: readonly string[]) => ContentFault[];
 };
 
 /** Validates a post by the rules of each channel's network, without any request. Others run between two channels. */
@@ -40,8 +40,7 @@ export async function validateContent(
     const network = rules[channel.platform];
     if (!network) {
       const error = `This version does not support the network "${channel.platform}".`;
-      const describe = describer(channel, content, {});
-      return { channel, errors: [error], warnings: [], texts: [], textHash: null, describe };
+      return { channel, errors: [plainFault(error)], warnings: [], texts: [], textHash: null };
     }
 
     const override = content.overrides[channel.id] ?? null;
@@ -51,29 +50,29 @@ export async function validateContent(
     const options = optionsFor(network, { defaults: channel.options, video, own });
     const ownFiles = content.channelFiles[channel.id];
     const alike = JSON.stringify([channel.platform, channel.settings, override, options, ownFiles]);
-    const validate = (): Validated => {
-      const media = filesOfParts(ownFiles ? factsOfOwn(ownFiles, files) : ofParts, texts.length);
-      const optionFiles = filesInOptions(network.options, options, files);
-      const post = { texts, media, video, options, optionFiles };
-      return {
-        ...network.validate(post, channel.settings),
-        media,
-        textHash: hashOf(texts),
-      };
-    };
     let validated = known.get(alike);
     if (!validated) {
       await setImmediate();
-      validated = validate();
+      const media = filesOfParts(ownFiles ? factsOfOwn(ownFiles, files) : ofParts, texts.length);
+      const optionFiles = filesInOptions(network.options, options, files);
+      const post = { texts, media, video, options, optionFiles };
+      const textHash = hashOf(texts);
+      validated = { ...network.validate(post, channel.settings), media, textHash };
       known.set(alike, validated);
     }
 
-    const { media, ...result } = validated;
-    const describe = describer(channel, content, result, { threads: network.threads, media });
+    const { media, facts, errors, warnings, ...result } = validated;
+    const place = { channelId: channel.id, content, threads: network.threads, media };
     const isJoined = override === null && texts.length < (content.thread?.length ?? 0);
-    return isJoined
-      ? { ...result, channel, describe, warnings: [joined, ...result.warnings] }
-      : { ...result, channel, describe };
+    return {
+      ...result,
+      channel,
+      errors: describeFaults(errors, facts, place),
+      warnings: [
+        ...(isJoined ? [plainFault(joined)] : []),
+        ...describeFaults(warnings, facts, place),
+      ],
+    };
   };
   const validations: ChannelValidation[] = [];
   for (const channel of channels) {
@@ -108,16 +107,6 @@ const factsOfOwn = (own: readonly ChannelFile[], files: readonly FileToValidate[
     return file ? [{ ...file, part: 0, altText: altText ?? file.altText }] : [];
   });
 
-export const describer =
-  (
-    { id: channelId }: Pick<ChosenChannel, 'id'>,
-    content: PostContent,
-    result: Pick<ValidationResult, 'facts'>,
-    { threads, media }: Pick<Place, 'threads' | 'media'> = { threads: true, media: [] },
-  ) =>
-  (sentences: readonly string[]): ContentFault[] =>
-    describeFaults(sentences, result, { channelId, content, threads, media });
-
 const joined =
   'This network has no threads: the texts go out as one post, with a blank line between them.';
 
@@ -129,7 +118,7 @@ export function assertPublishable(validations: readonly ChannelValidation[]): vo
   }
 
   const faults = validations.flatMap(({ channel, errors }) =>
-    errors.map((error) => `${nameOfChannel(channel)}: ${error}`),
+    errors.map(({ message }) => `${nameOfChannel(channel)}: ${message}`),
   );
   if (faults.length > 0) {
     throw new AppError('invalid_content', faults.join(' '), {
@@ -138,8 +127,8 @@ export function assertPublishable(validations: readonly ChannelValidation[]): vo
   }
 }
 
-const detailsOf = ({ channel, errors, describe }: ChannelValidation): ErrorDetail[] =>
-  describe(errors).map(({ message, path, rule, limit, actual }) =>
+const detailsOf = ({ channel, errors }: ChannelValidation): ErrorDetail[] =>
+  errors.map(({ message, path, rule, limit, actual }) =>
     Object.assign(
       { path, message: `${nameOfChannel(channel)}: ${message}`, channel_id: channel.id, rule },
       limit === null ? {} : { limit },
@@ -170,8 +159,8 @@ export function warningsOfPost(
   notes: readonly ContentFault[],
 ): Warned {
   const names = new Map(validations.map(({ channel }) => [channel.id, nameOfChannel(channel)]));
-  const ofChannels = validations.flatMap(({ channel, describe, errors }) =>
-    firstOf([...describe(errors), ...accessFaults(channel)], mostOfChannel).map((fault) =>
+  const ofChannels = validations.flatMap(({ channel, errors }) =>
+    firstOf([...errors, ...accessFaults(channel)], mostOfChannel).map((fault) =>
       Object.assign({}, fault, { channel_id: channel.id }),
     ),
   );
@@ -200,11 +189,11 @@ export const accessFaults = ({ state, disconnectedAt }: ChosenChannel): ContentF
 
 /** The warnings of a channel. @param sameText A warning about another post. */
 export function warningsOfChannel(
-  { channel, describe, warnings }: ChannelValidation,
+  { channel, warnings }: ChannelValidation,
   sameText?: string,
 ): Warned {
   const faults = [
-    ...firstOf(describe(warnings), mostOfChannel),
+    ...firstOf(warnings, mostOfChannel),
     ...(sameText === undefined ? [] : [plainFault(sameText, 'same_text')]),
   ];
   return {
@@ -226,7 +215,7 @@ type Place = {
 /** Converts validation messages for the API. A message without facts has the rule `other`. */
 function describeFaults(
   sentences: readonly string[],
-  { facts = [] }: Pick<ValidationResult, 'facts'>,
+  facts: ValidationResult['facts'] = [],
   place: Place,
 ): ContentFault[] {
   const left = [...facts];

@@ -4,17 +4,13 @@ import { AppError } from '../../domain/errors.ts';
 import { isOpen, mayBeLive, type Part } from '../../domain/live-parts.ts';
 import type { ChannelFile } from '../../domain/media.ts';
 import { textsForChannel, withComment } from '../../domain/parts.ts';
+import { plainFault } from '../../domain/warnings.ts';
 import type { Options, RulesByPlatform } from '../../networks/content-rules.ts';
 import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
 import type { PostContent } from './content.ts';
 import type { EditedChannels } from './edit-channels.ts';
 import type { EditedMedia } from './edit-media.ts';
-import {
-  assertPublishable,
-  describer,
-  validateContent,
-  type ChannelValidation,
-} from './validate-content.ts';
+import { assertPublishable, validateContent, type ChannelValidation } from './validate-content.ts';
 
 /**
  * Validates an edited post, including texts that must not change any more.
@@ -40,10 +36,8 @@ export async function validateEdit(
   }
 
   if (isScheduled) {
-    const asTheyAre = sending.map((channel) => {
-      const describe = describer(channel, content, {});
-      return { channel, errors: [], warnings: [], texts: [], textHash: null, describe };
-    });
+    const nothing = { errors: [], warnings: [], texts: [], textHash: null };
+    const asTheyAre = sending.map((channel) => Object.assign({ channel }, nothing));
     const inFlight = addChangedParts(edited, asTheyAre);
     assertPublishable([...validations, ...inFlight]);
   }
@@ -75,7 +69,7 @@ function addChangedParts(
     const texts = withComment(own, options, comments);
     const faults = fixedParts(kept.get(id), texts.length > 1)
       .filter((part) => part.text !== texts[part.part])
-      .map((part) => isFixed(part, 'text'));
+      .map((part) => plainFault(isFixed(part, 'text')));
     return { ...validation, errors: [...validation.errors, ...faults] };
   });
 }

@@ -71,7 +71,7 @@ export async function validatePost(
 }
 
 function present(
-  { channel, errors, warnings, texts, priceUsd = 0, describe }: ChannelValidation,
+  { channel, errors, warnings, texts, priceUsd = 0 }: ChannelValidation,
   sameText: string | undefined,
 ) {
   // The text that is closest to its limit.
@@ -80,9 +80,9 @@ function present(
     channel_id: channel.id,
     platform: channel.platform,
     handle: channel.handle,
-    errors: describe(errors),
+    errors,
     warnings: [
-      ...describe(warnings),
+      ...warnings,
       ...(sameText === undefined ? [] : [plainFault(sameText, 'same_text')]),
       ...accessFaults(channel),
     ],
