@@ -71,18 +71,22 @@ type Output = {
   readonly profile?: string;
 };
 
-export const outputFlags = {
+const outputFlags: Flags = {
   json: toggle("Prints the API's own answer"),
   jq: text('Prints what this jq filter finds in the answer', 'FILTER'),
   profile: text('Uses the API and key of this profile', 'NAME'),
 };
 
-/** A command. Errors that it throws become a text on standard error and an exit code. */
+/**
+ * A command. Errors that it throws become a text on standard error and an exit code.
+ *
+ * @param output The flags that every command of its kind has.
+ */
 export function command<
   F extends Flags = Record<never, never>,
   A extends string = never,
   R extends string = never,
->({ run, ...definition }: Definition<F, A, R>): Command {
+>({ run, ...definition }: Definition<F, A, R>, output = outputFlags): Command {
   const { brief, description = `${brief}.`, examples = [] } = definition;
   const names = Object.keys(definition.args ?? definition.rest ?? {});
   async function func(this: Context, flags: Output & Values<F>, ...args: readonly string[]) {
@@ -103,23 +107,21 @@ export function command<
         '\n',
       ),
     },
-    parameters: parametersOf(definition),
+    parameters: parametersOf(definition, output),
   } as never);
 }
 
-function parametersOf({
-  flags = {},
-  aliases = {},
-  args = {},
-  rest,
-}: Partial<Definition<Flags, string, string>>) {
+function parametersOf(
+  { flags = {}, aliases = {}, args = {}, rest }: Partial<Definition<Flags, string, string>>,
+  output: Flags,
+) {
   const positional = (given: Readonly<Record<string, string>>) =>
     Object.entries(given).map(([name, brief]) => ({
       brief,
       parse: brief.startsWith('Id of') ? idOf : String,
-      placeholder: name.replaceAll(/[A-Z]/gv, '-$&').toUpperCase(),
+      placeholder: name.replaceAll(/[A-Z]/gv, '_$&').toUpperCase(),
     }));
-  const entries = Object.entries({ ...flags, ...outputFlags });
+  const entries = Object.entries({ ...flags, ...output });
   return {
     flags: Object.fromEntries(entries.map(([name, { parameter }]) => [name, parameter])),
     aliases,
@@ -153,7 +155,7 @@ function sessionOf(profile: string | undefined): Session {
 }
 
 /** @returns the exit code. */
-export async function execute(
+async function execute(
   run: () => Promise<Answer> | AsyncIterable<Answer>,
   output: { readonly json: boolean | undefined; readonly jq: string | undefined },
 ): Promise<number> {

@@ -1,4 +1,5 @@
 import { numberParser, type InputParser } from '@stricli/core';
+import { parseInstant } from '../domain/due-time.ts';
 import type { Punctual } from '../sdk/src/index.ts';
 
 /** A flag of a command. @template T Type of its value. */
@@ -58,6 +59,36 @@ export const texts = (brief: string, placeholder = 'TEXT'): Flag<string[] | unde
 export const count = (brief: string, placeholder = 'N'): Flag<number | undefined> =>
   parsed({ brief, placeholder, parse: numberParser }, { optional: true });
 
+const unitsMs: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** A time in the past: RFC 3339, or how long ago it was (`90m`, `2h`, `1d`). */
+export const pastTime = (brief: string): Flag<Date | undefined> =>
+  parsed(
+    {
+      brief,
+      placeholder: 'TIME',
+      parse: (given) => {
+        const ago = /^(?<count>\d{1,5})(?<unit>[smhd])$/v.exec(given)?.groups;
+        const at = ago
+          ? new Date(Date.now() - Number(ago['count']) * (unitsMs[ago['unit'] ?? ''] ?? 0))
+          : parseInstant(given);
+        if (!at) {
+          throw new RangeError(
+            `it must be a time such as 2027-03-01T09:00:00Z, or how long ago it was, such as 90m, 2h or 1d; not "${given}".`,
+          );
+        }
+
+        return new Date(Math.max(0, at.getTime())); // PostgreSQL has no year 0.
+      },
+    },
+    { optional: true },
+  );
+
 export const toggle = (brief: string): Flag<boolean | undefined> => ({
   parameter: { kind: 'boolean', brief, optional: true, withNegated: false },
 });
@@ -74,6 +105,10 @@ export const someOf = <const V extends string>(
 ): Flag<V[] | undefined> => ({
   parameter: { kind: 'enum', values, brief, optional: true, variadic: ',' },
 });
+
+/** As a flag is typed: `--dry-run` for `dryRun`. */
+export const flagName = (name: string): string =>
+  `--${name.replaceAll(/[A-Z]/gv, '-$&').toLowerCase()}`;
 
 type Given<T> = { -readonly [K in keyof T]?: Exclude<T[K], undefined> };
 

@@ -1,11 +1,10 @@
 import { command, type Answer, type Session } from './command.ts';
 import { PunctualError } from '../sdk/src/index.ts';
 import { CommandError, UsageError } from './failures.ts';
-import { text, toggle } from './flags.ts';
+import { pastTime, text, toggle } from './flags.ts';
 import { followEvents, newestPlace, type Listener } from './follow-events.ts';
 import { forwardEvent } from './forward-event.ts';
 import { openListenFiles } from './listen-files.ts';
-import { readTime } from './read-time.ts';
 
 export const listen = command({
   brief: 'Forwards events to a receiver on your machine, as webhooks',
@@ -19,7 +18,7 @@ export const listen = command({
   flags: {
     forwardTo: text('Address of the receiver, such as localhost:3000/hook', 'URL'),
     events: text('Only these events, separated by commas', 'TYPES'),
-    since: text('Begins with this time, such as 1h, instead of where it stopped', 'TIME'),
+    since: pastTime('Begins with this time, such as 1h, instead of where it stopped'),
     printSecret: toggle('Prints the signing secret, and ends'),
   },
   run: forward,
@@ -30,7 +29,7 @@ async function* forward(
   given: {
     readonly forwardTo: string | undefined;
     readonly events: string | undefined;
-    readonly since: string | undefined;
+    readonly since: Date | undefined;
     readonly printSecret: boolean | undefined;
   },
 ): AsyncGenerator<Answer> {
@@ -44,7 +43,7 @@ async function* forward(
   }
 
   const url = receiverUrl(given.forwardTo);
-  const since = given.since === undefined ? null : readTime('since', given.since, new Date());
+  const { since } = given;
   const signal = endOfProcess();
   const kept = await files.readPlace(url);
   const start = since

@@ -10,6 +10,7 @@ import {
   type StricliProcess,
 } from '@stricli/core';
 import type { Context } from './command.ts';
+import { flagName } from './flags.ts';
 
 /** Stricli's texts without the values that people typed: one may be a secret at the wrong place. */
 const texts: ApplicationText = {
@@ -17,9 +18,7 @@ const texts: ApplicationText = {
   exceptionWhileParsingArguments: (error) =>
     formatMessageForArgumentScannerError(error as ArgumentScannerError, {
       FlagNotFoundError: ({ input, corrections }) => {
-        const names = corrections.map(
-          (name) => `--${name.replaceAll(/[A-Z]/gv, '-$&').toLowerCase()}`,
-        );
+        const names = corrections.map(flagName);
         const meant = names.length > 0 ? ` Did you mean ${names.join(' or ')}?` : '';
         return `There is no flag --${input}.${meant} --help shows the flags.`;
       },

@@ -30,7 +30,7 @@ const noAdmin: Command = command({
 });
 
 /** The operator's commands: not in the package, and loaded only when they are asked for. */
-async function adminRoute(words: readonly string[]): Promise<Route> {
+async function adminRoute(): Promise<Route> {
   const found = await import('./admin/routes.ts').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ERR_MODULE_NOT_FOUND') {
       return null;
@@ -38,14 +38,14 @@ async function adminRoute(words: readonly string[]): Promise<Route> {
 
     throw error;
   });
-  return found ? found.adminRoutes(words) : noAdmin;
+  return found ? found.adminRoutes() : noAdmin;
 }
 
 /** Runs `punctual …` and sets the exit code. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   process.stdout.on('error', endWhenClosed);
-  const [first, ...rest] = args[0] === '__complete' ? args.slice(1) : args;
-  const admin = first === 'admin' ? await adminRoute(rest) : noAdmin;
+  const [first] = args[0] === '__complete' ? args.slice(1) : args;
+  const admin = first === 'admin' ? await adminRoute() : noAdmin;
   // Without the operator's commands, whatever follows `admin` gets the same answer.
   const words = first === 'admin' && admin === noAdmin ? ['admin'] : args;
   const { version } = manifest;

@@ -5,6 +5,9 @@ import type { Egress } from '../../runtime/egress/egress.ts';
 import type { Sealer } from '../../runtime/secrets.ts';
 import type { MediaStorage } from '../../runtime/storage/media-storage.ts';
 import type { Temporal } from '../../temporal/connect.ts';
+import type { Answer, Definition, Flags, Input } from '../command.ts';
+import { UsageError } from '../failures.ts';
+import { flagName } from '../flags.ts';
 
 export type CommandDeps = {
   readonly orm: Orm;
@@ -24,7 +27,6 @@ export type CommandDeps = {
   readonly quotas: Quotas;
   /** Allowed return URLs after an account was connected. */
   readonly returnUrls: readonly URL[];
-  /** Slow to load, so commands open them only when needed. */
   readonly openStorage: () => Promise<MediaStorage>;
   readonly openTemporal: () => Promise<Temporal>;
   readonly now: () => Date;
@@ -32,39 +34,47 @@ export type CommandDeps = {
   readonly ask: (question: string) => Promise<string>;
 };
 
-/** The result of a command, as text and as data. */
-export type CommandAnswer = {
-  readonly text: string;
-  readonly data: object;
-  /** The command ran and reports a failure: exit code 1. */
-  readonly failed?: boolean;
-};
-
-/** What was typed, by the names of positional arguments and options. An option without a value is `yes`. */
-export type Values = Readonly<Record<string, string>>;
-
-/** An option without a placeholder takes no value. */
-export type Option = {
-  readonly brief?: string;
-  readonly placeholder?: string;
-  readonly required?: boolean;
-};
-
-export type Command = {
-  readonly summary: string;
-  /** Names of the positional arguments, in order. */
-  readonly positionals?: readonly string[];
-  readonly options?: Readonly<Record<string, Option>>;
-  /** Exactly one of these options is required. */
-  readonly oneOf?: readonly string[];
-  /** Name of a required secret, which is among the values but never on the command line. */
-  readonly secret?: string;
+type Form<F extends Flags, A extends string> = Omit<
+  Definition<F, A, never>,
+  'run' | 'rest' | 'examples'
+> & {
+  /** Exactly one of these flags is required. */
+  readonly oneOf?: readonly (keyof F & string)[];
   /** Also runs when the database was sealed with another SECRET_KEY. */
   readonly takesAnyKey?: true;
   /** Reads or writes most of the database: statements have no time limit. */
   readonly takesLong?: true;
 } & (
-  | { readonly load: () => Promise<(deps: CommandDeps, values: Values) => Promise<CommandAnswer>> }
-  /** Runs without a prepared database. */
-  | { readonly loadAlone: () => Promise<(values: Values) => Promise<CommandAnswer>> }
-);
+    | { readonly run: (deps: CommandDeps, input: Input<F, A, never>) => Promise<Answer> }
+    /** Runs without a prepared database. */
+    | { readonly runAlone: (input: Input<F, A, never>) => Promise<Answer> }
+  );
+
+/** A command of the operator, whose types of flags only its own code knows. */
+export type AdminCommand = Form<Flags, string>;
+export type AdminInput = Input<Flags, string, never>;
+
+/**
+ * Runs a command.
+ *
+ * @param withDeps Opens what it needs, and closes it after the run.
+ * @throws UsageError unless exactly one of the exclusive flags is given; the command's errors.
+ */
+export async function perform(
+  command: AdminCommand,
+  input: AdminInput,
+  withDeps: (run: (deps: CommandDeps) => Promise<Answer>) => Promise<Answer>,
+): Promise<Answer> {
+  const { oneOf = [] } = command;
+  if (oneOf.length > 0 && oneOf.filter((name) => input[name] !== undefined).length !== 1) {
+    throw new UsageError(`Exactly one of ${oneOf.map(flagName).join(', ')} is wanted.`);
+  }
+
+  return 'runAlone' in command
+    ? command.runAlone(input)
+    : withDeps((deps) => command.run(deps, input));
+}
+
+export const adminCommand = <F extends Flags = Record<never, never>, A extends string = never>(
+  form: Form<F, A>,
+): AdminCommand => form as unknown as AdminCommand;

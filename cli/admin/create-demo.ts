@@ -12,7 +12,8 @@ import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { hashApiKey } from '../../runtime/secrets.ts';
 import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { redirectUri, oauthContext } from '../../services/channels/oauth-context.ts';
-import type { CommandAnswer, CommandDeps, Values } from './command.ts';
+import { required, text } from '../flags.ts';
+import { adminCommand, type CommandDeps } from './command.ts';
 import { createApiKey, createWorkspace } from './workspaces.ts';
 
 const demoName = 'Demo';
@@ -22,32 +23,36 @@ const demoName = 'Demo';
  * disconnected channels, and updates the channels when the sandbox has another port. The caller's file keeps the API
  * key, so that an interrupted start cannot lose it.
  */
-export async function createDemo(
-  deps: CommandDeps,
-  { 'sandbox-url': sandboxUrl = '', 'key-file': keyFile = '' }: Values,
-): Promise<CommandAnswer> {
-  const { em, networks } = deps;
-  const known = await em.findOne(
-    Workspace,
-    { name: demoName, deletedAt: null },
-    { orderBy: { createdAt: 'asc' } },
-  );
-  const workspaceId = known?.id ?? (await createWorkspace(em, demoName));
-  const apiKey = await keptKey(em, workspaceId, keyFile);
-  const channels: (Pick<Channel, 'id' | 'platform' | 'handle'> & { takes_text: boolean })[] = [];
-  for (const platform of Object.keys(networks.connectors)) {
-    const { id, handle } =
-      (await findConnected(em, workspaceId, platform, sandboxUrl)) ??
-      (await connect(deps, workspaceId, platform, sandboxUrl));
-    channels.push({ id, platform, handle, takes_text: acceptsText(networks, platform) });
-  }
+export const createDemo = adminCommand({
+  brief: 'Creates the demo workspace with a sandbox channel of each network, for "npm start"',
+  flags: {
+    sandboxUrl: required(text('Address of the sandbox', 'URL')),
+    keyFile: required(text('Keeps the API key', 'FILE')),
+  },
+  run: async (deps, { sandboxUrl, keyFile }) => {
+    const { em, networks } = deps;
+    const known = await em.findOne(
+      Workspace,
+      { name: demoName, deletedAt: null },
+      { orderBy: { createdAt: 'asc' } },
+    );
+    const workspaceId = known?.id ?? (await createWorkspace(em, demoName));
+    const apiKey = await keptKey(em, workspaceId, keyFile);
+    const channels: (Pick<Channel, 'id' | 'platform' | 'handle'> & { takes_text: boolean })[] = [];
+    for (const platform of Object.keys(networks.connectors)) {
+      const { id, handle } =
+        (await findConnected(em, workspaceId, platform, sandboxUrl)) ??
+        (await connect(deps, workspaceId, platform, sandboxUrl));
+      channels.push({ id, platform, handle, takes_text: acceptsText(networks, platform) });
+    }
 
-  const lines = channels.map(({ id, platform, handle }) => `  ${id}  ${platform} ${handle}`);
-  return {
-    text: [`Demo workspace ${workspaceId}`, ...lines, `API key: ${apiKey}`].join('\n'),
-    data: { workspace_id: workspaceId, api_key: apiKey, channels },
-  };
-}
+    const lines = channels.map(({ id, platform, handle }) => `  ${id}  ${platform} ${handle}`);
+    return {
+      text: [`Demo workspace ${workspaceId}`, ...lines, `API key: ${apiKey}`].join('\n'),
+      data: { workspace_id: workspaceId, api_key: apiKey, channels },
+    };
+  },
+});
 
 /** Returns the key in the file while it is valid, or creates one and writes it to the file. */
 async function keptKey(

@@ -1,15 +1,3 @@
-import { UsageError } from '../failures.ts';
-
-/** @throws UsageError */
-export function readCount(option: string, given: string | undefined, otherwise: number): number {
-  const count = given === undefined ? otherwise : Number(given);
-  if (!/^[1-9]\d{0,3}$/v.test(given ?? String(otherwise))) {
-    throw new UsageError(`--${option} must be a whole number from 1 to 9999, not "${given}".`);
-  }
-
-  return count;
-}
-
 const units = [
   ['d', 86_400_000],
   ['h', 3_600_000],

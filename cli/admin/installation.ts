@@ -18,46 +18,80 @@ import { readConfig } from '../../runtime/config/read-config.ts';
 import { hasGrpcCode } from '../../temporal/connect.ts';
 import { readLatestRun } from '../../temporal/latest-run.ts';
 import { loadStoredCounter } from '../../temporal/namespace.ts';
-import type { CommandAnswer, CommandDeps, Values } from './command.ts';
-import { readTime } from '../read-time.ts';
+import { pastTime } from '../flags.ts';
+import { adminCommand } from './command.ts';
 
 /** Prints each migration to standard error as it begins: one of a large table may take long. */
-export async function migrateDatabase(): Promise<CommandAnswer> {
-  const applied = new Set<string>();
-  await migrate(readConfig().databaseUrl, (name) => {
-    console.error(name);
-    applied.add(name);
-  });
-  const text =
-    applied.size > 0 ? `${applied.size} migrations were applied.` : 'The schema is up to date.';
-  return { text, data: { applied: [...applied] } };
-}
+export const migrateDatabase = adminCommand({
+  brief: "Migrates the database to this version's schema, as the API and workers do at their start",
+  runAlone: async () => {
+    const applied = new Set<string>();
+    await migrate(readConfig().databaseUrl, (name) => {
+      console.error(name);
+      applied.add(name);
+    });
+    const text =
+      applied.size > 0 ? `${applied.size} migrations were applied.` : 'The schema is up to date.';
+    return { text, data: { applied: [...applied] } };
+  },
+});
 
-export async function adoptMediaStorage({ orm, openStorage }: CommandDeps): Promise<CommandAnswer> {
-  const storage = await openStorage();
-  try {
-    await adoptStorage(orm, storage);
-  } finally {
-    storage.close();
-  }
+const adoptMediaStorage = adminCommand({
+  brief: 'Accepts the media storage of these settings for the database, after its files were moved',
+  run: async ({ orm, openStorage }) => {
+    const storage = await openStorage();
+    try {
+      await adoptStorage(orm, storage);
+    } finally {
+      storage.close();
+    }
 
-  return {
-    text: 'This database now uses the media storage of these settings. Give the API and all workers the same settings.',
-    data: { adopted: true },
-  };
-}
+    return {
+      text: 'This database now uses the media storage of these settings. Give the API and all workers the same settings.',
+      data: { adopted: true },
+    };
+  },
+});
 
-/** Accepts the current SECRET_KEY for this database. */
-export async function adoptSecretKey({ orm, sealer }: CommandDeps): Promise<CommandAnswer> {
-  const { keyId } = sealer;
-  const changed = await adoptKey(orm, keyId);
-  return {
-    text: changed
-      ? `SECRET_KEY (${keyId}) is the one of this database now. Processes that still run with another one end within seconds; start them with this one. What was sealed under another one cannot be opened: connect each account anew, and register each webhook endpoint anew.`
-      : `SECRET_KEY (${keyId}) is the one of this database already: nothing was changed.`,
-    data: { secret_key: keyId, changed },
-  };
-}
+const adoptSecretKey = adminCommand({
+  brief:
+    'Accepts the current SECRET_KEY after the old one was lost; accounts must be connected again',
+  takesAnyKey: true,
+  run: async ({ orm, sealer: { keyId } }) => {
+    const changed = await adoptKey(orm, keyId);
+    return {
+      text: changed
+        ? `SECRET_KEY (${keyId}) is the one of this database now. Processes that still run with another one end within seconds; start them with this one. What was sealed under another one cannot be opened: connect each account anew, and register each webhook endpoint anew.`
+        : `SECRET_KEY (${keyId}) is the one of this database already: nothing was changed.`,
+      data: { secret_key: keyId, changed },
+    };
+  },
+});
+
+const finishRestoredDatabase = adminCommand({
+  brief: 'Prepares a database that was restored from a backup; until then workers send nothing',
+  flags: { since: pastTime('When the backup began; found if omitted') },
+  takesLong: true,
+  run: async ({ orm, openTemporal }, { since = null }) => {
+    const temporal = await openTemporal();
+    try {
+      const { ended, ...done } = await completeRestore(orm, temporal.client, since);
+      const text = [
+        `Posts that ended since the backup and that this database lacks: ${done.lackedPosts}.`,
+        `Channels that may have been published since, now unconfirmed: ${done.unconfirmedChannels}.`,
+        `Posts that are still due, synced again: ${done.syncedPosts}. Deliveries: ${done.syncedDeliveries}.`,
+        'The workers continue. Check the accounts, then settle the unconfirmed channels: npm run admin -- post list --unconfirmed',
+      ].join('\n');
+      return { text, data: { ended, ...done } };
+    } finally {
+      await temporal.close();
+    }
+  },
+});
+
+export const storage = { adopt: adoptMediaStorage };
+export const restore = { finish: finishRestoredDatabase };
+export const secretKey = { adopt: adoptSecretKey };
 
 /** Tolerance between the clocks of Temporal and the database, in milliseconds. */
 const clocksDifferMs = 60_000;
@@ -70,26 +104,6 @@ const unnoticedMs = 2 * 60_000;
 
 /** Temporal's workflow lists lag by about a second. In milliseconds. */
 const listLagMs = 2000;
-
-export async function finishRestoredDatabase(
-  { orm, openTemporal, now }: CommandDeps,
-  { since }: Values,
-): Promise<CommandAnswer> {
-  const temporal = await openTemporal();
-  try {
-    const from = since === undefined ? null : readTime('since', since, now());
-    const { ended, ...done } = await completeRestore(orm, temporal.client, from);
-    const text = [
-      `Posts that ended since the backup and that this database lacks: ${done.lackedPosts}.`,
-      `Channels that may have been published since, now unconfirmed: ${done.unconfirmedChannels}.`,
-      `Posts that are still due, synced again: ${done.syncedPosts}. Deliveries: ${done.syncedDeliveries}.`,
-      'The workers continue. Check the accounts, then settle the unconfirmed channels: npm run admin -- post list --unconfirmed',
-    ].join('\n');
-    return { text, data: { ended, ...done } };
-  } finally {
-    await temporal.close();
-  }
-}
 
 /** Returns a time before the backup: the restored counter may have gone on since. Null if the backup has no count. */
 function backupTime(lastAt: Date | null, behindSince: Date | null): Date | null {

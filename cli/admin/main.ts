@@ -6,4 +6,4 @@ import { adminRoutes } from './routes.ts';
 
 const words = process.argv.slice(2);
 const names = { name: 'npm run admin --', version };
-process.exitCode = await runApplication(await adminRoutes(words), names, words);
+process.exitCode = await runApplication(adminRoutes(), names, words);

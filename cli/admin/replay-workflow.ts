@@ -10,17 +10,15 @@ import { DeterminismViolationError } from '@temporalio/workflow';
 import { AppError } from '../../domain/errors.ts';
 import { connectTemporal } from '../../temporal/connect.ts';
 import { bundleWorkflows } from '../../worker/bundle-workflows.ts';
+import type { Answer } from '../command.ts';
 import { UsageError } from '../failures.ts';
-import type { CommandAnswer, Values } from './command.ts';
 import { checkHistory, fetchHistory, readHistoryFile } from './read-history.ts';
 
 /**
  * Replays a workflow's history against the workflow code of this checkout, to check whether a sleeping workflow can
  * continue with it. Changes nothing in Temporal or the database.
  */
-export async function replayWorkflow({
-  'WORKFLOW_ID|HISTORY.json': source = '',
-}: Values): Promise<CommandAnswer> {
+export async function replayWorkflow(source: string): Promise<Answer> {
   if (source.trim() === '') {
     throw new UsageError('A workflow id or a file whose name ends in .json is missing.');
   }
@@ -114,7 +112,7 @@ function failureOf(error: NonNullable<ReplayResult['error']>, eventId: number): 
 
 type Subject = { readonly workflowId: string; readonly type: string; readonly history: History };
 
-function presentReplay({ workflowId, type, history }: Subject, replayed: Replayed): CommandAnswer {
+function presentReplay({ workflowId, type, history }: Subject, replayed: Replayed): Answer {
   const events = history.events ?? [];
   const known = { workflow_id: workflowId, workflow_type: type, events: events.length };
   const all = `all ${events.length} events of ${workflowId} (${type})`;

@@ -12,8 +12,8 @@ import type { Temporal } from '../../temporal/connect.ts';
 import { temporalOptions } from '../../temporal/settings.ts';
 import { CommandError } from '../failures.ts';
 import { ask } from '../input.ts';
-import type { Command, CommandAnswer, CommandDeps, Values } from './command.ts';
-import { completeValues } from './complete-values.ts';
+import type { Answer } from '../command.ts';
+import { perform, type AdminCommand, type AdminInput, type CommandDeps } from './command.ts';
 
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
@@ -22,23 +22,16 @@ const readers = { config: readConfig, networks: openNetworks, temporal: temporal
  *
  * @throws CommandError for a failure that its message explains.
  */
-export async function runCommand(command: Command, values: Values): Promise<CommandAnswer> {
+export async function runCommand(command: AdminCommand, input: AdminInput): Promise<Answer> {
   try {
-    const complete = await completeValues(command, values);
-    if ('loadAlone' in command) {
-      const run = await command.loadAlone();
-      return await run(complete);
-    }
-
-    const run = await command.load();
-    return await withDeps(command, (deps) => run(deps, complete));
+    return await perform(command, input, (run) => withDeps(command, run));
   } catch (error) {
     throw await explained(error);
   }
 }
 
 async function withDeps<T>(
-  { takesAnyKey, takesLong }: Command,
+  { takesAnyKey, takesLong }: AdminCommand,
   run: (deps: CommandDeps) => Promise<T>,
 ): Promise<T> {
   const { config, networks, temporal } = readSettings(process.env, readers);

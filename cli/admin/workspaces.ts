@@ -1,11 +1,10 @@
-import { sql } from 'kysely';
 import { Workspace } from '../../db/entities/workspaces.ts';
 import type { Em } from '../../db/orm.ts';
-import { query } from '../../db/query.ts';
 import { countQuotas } from '../../db/quotas.ts';
+import { selectWorkspaces } from '../../db/repositories/workspaces.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
-import { isQuotaName, quotaNames, type Quotas } from '../../domain/quotas.ts';
+import { isQuotaName, quotaNames } from '../../domain/quotas.ts';
 import { storeKey, type NewKey } from '../../services/keys/write-keys.ts';
 import { showWorkspace } from '../../services/workspaces/read-workspaces.ts';
 import {
@@ -15,154 +14,128 @@ import {
   storeWorkspaceKey,
 } from '../../services/workspaces/write-workspaces.ts';
 import { UsageError } from '../failures.ts';
-import type { CommandAnswer, CommandDeps, Values } from './command.ts';
-import { oneLine } from '../table.ts';
+import { text } from '../flags.ts';
+import { oneLine, tableOf } from '../table.ts';
+import { adminCommand } from './command.ts';
 
-type WorkspaceRow = {
-  readonly id: string;
-  readonly name: string | null;
-  readonly plan: string | null;
-  readonly channels: number;
-  readonly is_being_deleted: boolean;
-};
+export const workspaceArgs = { workspaceId: 'As "workspace list" shows it' };
 
-export async function createNamedWorkspace(
-  { em }: CommandDeps,
-  { NAME: name = '' }: Values,
-): Promise<CommandAnswer> {
-  const id = await storeWorkspace(em, {}, { name });
-  const { secret: key } = await storeWorkspaceKey(em, {}, id);
-  return {
-    text: `Workspace ${id} (${name.trim()})\nAPI key, shown this once: ${key}`,
-    data: { workspace_id: id, name: name.trim(), api_key: key },
-  };
-}
+const create = adminCommand({
+  brief: 'Creates a workspace with a first API key, which is shown only now',
+  args: { name: 'For people' },
+  run: async ({ em }, { name }) => {
+    const id = await storeWorkspace(em, {}, { name });
+    const { secret: key } = await storeWorkspaceKey(em, {}, id);
+    return {
+      text: `Workspace ${id} (${name.trim()})\nAPI key, shown this once: ${key}`,
+      data: { workspace_id: id, name: name.trim(), api_key: key },
+    };
+  },
+});
 
-export async function listWorkspaces({ em }: CommandDeps): Promise<CommandAnswer> {
-  const rows = await query(
-    em,
-    sql<WorkspaceRow>`select id, name, plan, (select count(*)::int from channels c
-               where c.workspace_id = w.id and c.disconnected_at is null) as channels,
-               deleted_at is not null as is_being_deleted
-             from workspaces w where purged_at is null order by created_at`,
-  );
-  const lines = rows.map(
-    ({ id, name, plan, channels, is_being_deleted: isBeingDeleted }) =>
-      `${id}  ${channels} channels  ${plan === null ? 'no plan' : `plan ${plan}`}  ${oneLine(name ?? '')}${isBeingDeleted ? '  (being deleted)' : ''}`,
-  );
-  return { text: lines.join('\n') || 'There is no workspace yet.', data: { workspaces: rows } };
-}
-
-/** All plans are equal. `editWorkspace` lists the calls that need one. */
-export async function setPlan(
-  { em }: CommandDeps,
-  { WORKSPACE_ID: id = '', 'PLAN|none': given = '' }: Values,
-): Promise<CommandAnswer> {
-  await editWorkspace(em, {}, id, { plan: given });
-  const plan = given === 'none' ? null : given;
-  return {
-    text: plan === null ? `Workspace ${id} has no plan` : `Workspace ${id} has the plan ${plan}`,
-    data: { workspace_id: id, plan },
-  };
-}
-
-export async function renameWorkspace(
-  { em }: CommandDeps,
-  { WORKSPACE_ID: id = '', NAME: name = '' }: Values,
-): Promise<CommandAnswer> {
-  await editWorkspace(em, {}, id, { name });
-  return {
-    text: `Workspace ${id} is called ${name.trim()}`,
-    data: { workspace_id: id, name: name.trim() },
-  };
-}
-
-/**
- * Deletes a workspace with everything in it, once its name was typed.
- *
- * @throws UsageError when another name was given.
- */
-export async function removeWorkspace(
-  deps: CommandDeps,
-  { WORKSPACE_ID: id = '', yes }: Values,
-): Promise<CommandAnswer> {
-  const { name } = await showWorkspace(deps.em, deps.quotas, id);
-  const typed =
-    yes ??
-    (await deps.ask(
-      `Type the name of the workspace (${oneLine(name ?? '')}) to delete everything in it: `,
-    ));
-  if (typed.trim() !== (name ?? id)) {
-    throw new UsageError(`This is not the name of workspace ${id}: nothing was deleted.`);
-  }
-
-  await deleteWorkspace(deps, {}, id);
-  return {
-    text: `Workspace ${id} is deleted: its keys are refused, and nothing more is published. The workers delete its rows and files within hours.`,
-    data: { workspace_id: id, name },
-  };
-}
-
-/** Shows the quotas of a workspace and their usage, counted from the rows. */
-export async function showQuotas(
-  { em, quotas }: CommandDeps,
-  { WORKSPACE_ID: id = '' }: Values,
-): Promise<CommandAnswer> {
-  await assertWorkspaceExists(em, id);
-  const own = await ownQuotas(em, id);
-  const used = await countQuotas(em, id);
-  const rows = quotaNames.map((quota) => ({
-    quota,
-    limit: own[quota] ?? quotas[quota],
-    used: used[quota],
-    is_default: own[quota] === undefined,
-  }));
-  const lines = rows.map(
-    ({ quota, limit, used: has, is_default: isDefault }) =>
-      `${quota.padEnd(11)}  ${has} of ${limit}${isDefault ? '' : ' (set for this workspace)'}`,
-  );
-  return { text: lines.join('\n'), data: { workspace_id: id, quotas: rows } };
-}
-
-/**
- * Sets a quota. A number below the usage removes nothing and stops no post; it only refuses new ones, from the next
- * call on. Shares are recounted.
- */
-export async function setQuota(
-  { em, quotas }: CommandDeps,
-  { WORKSPACE_ID: id = '', QUOTA: quota = '', 'NUMBER|default': given = '' }: Values,
-): Promise<CommandAnswer> {
-  if (!isQuotaName(quota)) {
-    throw new AppError(
-      'invalid_request',
-      `There is no quota "${quota}". There are ${quotaNames.join(', ')}.`,
+const list = adminCommand({
+  brief: 'Lists the workspaces, newest first',
+  run: async ({ em }) => {
+    const found = await selectWorkspaces(em);
+    const fields = ['id', 'channels', 'plan', 'name', 'created_at', 'deleted_at'] as const;
+    const shown = found.map((one) =>
+      Object.fromEntries(fields.map((field) => [field, one[field]])),
     );
-  }
+    return { data: { workspaces: shown }, text: tableOf(found, fields) };
+  },
+});
 
-  if (given !== 'default' && !/^\d{1,15}$/v.test(given)) {
-    throw new AppError(
-      'invalid_request',
-      `A quota is a whole number of at most 15 digits, or "default"; not "${given}".`,
-    );
-  }
+const plan = adminCommand({
+  brief: 'Sets the plan of a workspace; with "none" it cannot create new posts',
+  args: { ...workspaceArgs, plan: 'A word, or none' },
+  run: async ({ em }, { workspaceId: id, plan: given }) => {
+    await editWorkspace(em, {}, id, { plan: given });
+    const isNone = given === 'none';
+    return {
+      text: `Workspace ${id} has ${isNone ? 'no plan' : `the plan ${given}`}`,
+      data: { workspace_id: id, plan: isNone ? null : given },
+    };
+  },
+});
 
-  await editWorkspace(em, {}, id, {
-    quotas: { [quota]: given === 'default' ? null : Number(given) },
-  });
-  const limit = given === 'default' ? quotas[quota] : Number(given);
-  return {
-    text: `Workspace ${id} has the quota ${quota} ${limit}${given === 'default' ? ' (the default)' : ''}`,
-    data: { workspace_id: id, quota, limit },
-  };
-}
+const rename = adminCommand({
+  brief: 'Renames a workspace',
+  args: { ...workspaceArgs, name: 'For people' },
+  run: async ({ em }, { workspaceId: id, name }) => {
+    await editWorkspace(em, {}, id, { name });
+    return {
+      text: `Workspace ${id} is called ${name.trim()}`,
+      data: { workspace_id: id, name: name.trim() },
+    };
+  },
+});
 
-async function ownQuotas(em: Em, id: string): Promise<Partial<Quotas>> {
-  const [row] = await query(
-    em,
-    sql<{ quotas: Partial<Quotas> }>`select quotas from workspaces where id = ${id}`,
-  );
-  return row?.quotas ?? {};
-}
+const remove = adminCommand({
+  brief: 'Deletes a workspace with everything in it, in the background',
+  args: workspaceArgs,
+  flags: { yes: text('Its name; asked for if omitted', 'NAME') },
+  run: async (deps, { workspaceId: id, yes }) => {
+    const { name } = await showWorkspace(deps.em, deps.quotas, id);
+    const question = `Type the name of the workspace (${oneLine(name ?? '')}) to delete everything in it: `;
+    const typed = yes ?? (await deps.ask(question));
+    if (typed.trim() !== (name ?? id)) {
+      throw new UsageError(`This is not the name of workspace ${id}: nothing was deleted.`);
+    }
+
+    await deleteWorkspace(deps, {}, id);
+    return {
+      text: `Workspace ${id} is deleted: its keys are refused, and nothing more is published. The workers delete its rows and files within hours.`,
+      data: { workspace_id: id, name },
+    };
+  },
+});
+
+export const workspaces = { create, list, plan, rename, delete: remove };
+
+const showQuotas = adminCommand({
+  brief: 'Shows the quotas of a workspace and their usage',
+  args: workspaceArgs,
+  run: async ({ em, quotas: usual }, { workspaceId: id }) => {
+    const { quotas: limits } = await showWorkspace(em, usual, id);
+    const used = await countQuotas(em, id);
+    const rows = quotaNames.map((quota) => ({
+      quota,
+      used: used[quota],
+      limit: limits[quota],
+      default: usual[quota],
+    }));
+    return {
+      text: tableOf(rows, ['quota', 'used', 'limit', 'default']),
+      data: { workspace_id: id, quotas: rows },
+    };
+  },
+});
+
+const setQuota = adminCommand({
+  brief: `Sets a quota of a workspace: ${quotaNames.join(', ')}`,
+  args: { ...workspaceArgs, quota: 'Its name', limit: 'A number, or default' },
+  run: async ({ em, quotas: usual }, { workspaceId: id, quota, limit: given }) => {
+    if (!isQuotaName(quota)) {
+      throw new UsageError(`There is no quota "${quota}". There are ${quotaNames.join(', ')}.`);
+    }
+
+    const isDefault = given === 'default';
+    if (!isDefault && !/^\d{1,15}$/v.test(given)) {
+      throw new UsageError(
+        `A quota is a whole number of at most 15 digits, or "default"; not "${given}".`,
+      );
+    }
+
+    await editWorkspace(em, {}, id, { quotas: { [quota]: isDefault ? null : Number(given) } });
+    const limit = isDefault ? usual[quota] : Number(given);
+    return {
+      text: `Workspace ${id} has the quota ${quota} ${limit}${isDefault ? ' (the default)' : ''}`,
+      data: { workspace_id: id, quota, limit },
+    };
+  },
+});
+
+export const quotas = { show: showQuotas, set: setQuota };
 
 /** @returns the new workspace's id. */
 export async function createWorkspace(em: Em, name: string): Promise<string> {

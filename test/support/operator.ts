@@ -1,4 +1,4 @@
-import { createOperatorKey } from '../../cli/admin/operator-keys.ts';
+import { storeOperatorKey } from '../../cli/admin/operator-keys.ts';
 import { clientFor, type Client } from './client.ts';
 import type { Punctual } from './punctual.ts';
 
@@ -7,8 +7,6 @@ export async function newOperator({
   orm,
   url,
 }: Punctual): Promise<Client & { readonly id: string }> {
-  const deps = { em: orm.em.fork(), now: () => new Date() };
-  const { data } = await createOperatorKey(deps, { NAME: 'Our app' });
-  const { id, operator_key: key } = data as { readonly id: string; readonly operator_key: string };
-  return { ...clientFor(url, '', key), id };
+  const { id, secret } = await storeOperatorKey(orm.em.fork(), 'Our app', null);
+  return { ...clientFor(url, '', secret), id };
 }

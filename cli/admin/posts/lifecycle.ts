@@ -7,46 +7,56 @@ import { query } from '../../../db/query.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { isId } from '../../../domain/json-schema.ts';
 import { refreshPost } from '../../../services/analytics/refresh-metrics.ts';
-import type { CommandAnswer, CommandDeps, Values } from '../command.ts';
+import { text, toggle } from '../../flags.ts';
+import { adminCommand } from '../command.ts';
 import { oneLine } from '../../table.ts';
 
-/** @throws AppError as the API's call does. */
-export async function retryOne(
-  { orm, em, now }: CommandDeps,
-  { POST: given = '' }: Values,
-): Promise<CommandAnswer> {
-  const { postId, ...caller } = await findPost(em, given);
-  assertHasPlan(caller);
-  const { retrying } = await retryPost({ orm, now }, caller, postId);
-  const channels = `${retrying.length} ${retrying.length === 1 ? 'channel' : 'channels'}`;
-  return {
-    text: `Post ${postId} is sent again to ${channels}: ${retrying.join(', ')}\n${syncedSoon}`,
-    data: { post_id: postId, workspace_id: caller.workspaceId, retrying },
-  };
-}
+export const postArgs = { post: 'Its id, or that of its workflow' };
 
-/** @throws AppError as the API's call does. */
-export async function settleOne(
-  { orm, em, now, publicUrl, networks }: CommandDeps,
-  { POST: given = '', CHANNEL: channelId = '', published }: Values,
-): Promise<CommandAnswer> {
-  const { postId, workspaceId } = await findPost(em, given);
-  const deps = { orm, now, publicUrl, networks, rules: networks.rules };
-  const settlement = { channelId, url: published ?? null };
-  await settlePost(deps, { workspaceId, postId }, settlement);
+/** Has the errors of the API's call. */
+export const retryOne = adminCommand({
+  brief: 'Sends a post again to its failed channels, never to an unconfirmed one',
+  args: postArgs,
+  run: async ({ orm, em, now }, { post }) => {
+    const { postId, ...caller } = await findPost(em, post);
+    assertHasPlan(caller);
+    const { retrying } = await retryPost({ orm, now }, caller, postId);
+    const channels = `${retrying.length} ${retrying.length === 1 ? 'channel' : 'channels'}`;
+    return {
+      text: `Post ${postId} is sent again to ${channels}: ${retrying.join(', ')}\n${syncedSoon}`,
+      data: { post_id: postId, workspace_id: caller.workspaceId, retrying },
+    };
+  },
+});
 
-  const view = await loadPostView(orm.em.fork(), workspaceId, postId, deps);
-  const channel = view?.channels.find((one) => one.channel_id === channelId);
-  const hasEnded = view?.status === 'published' || view?.status === 'failed';
-  const next = hasEnded
-    ? 'Its webhooks get a new final event within a second, or as soon as the worker and Temporal run.'
-    : 'Its webhooks get its final event when the post ends.';
-  const how = [channel?.status, channel?.url, channel?.error].filter(Boolean).join(': ');
-  return {
-    text: `Channel ${channelId} is ${oneLine(how)}\nPost ${postId} is ${view?.outcome ?? view?.status}. ${next}`,
-    data: { post: view },
-  };
-}
+/** Has the errors of the API's call. */
+export const settleOne = adminCommand({
+  brief: 'Settles an unconfirmed channel',
+  args: { ...postArgs, channel: 'A channel of the post' },
+  flags: {
+    published: text('The post is on the network, here', 'URL'),
+    notPublished: toggle('The post is not on the network'),
+  },
+  oneOf: ['published', 'notPublished'],
+  run: async ({ orm, em, now, publicUrl, networks }, { post, channel: channelId, published }) => {
+    const { postId, workspaceId } = await findPost(em, post);
+    const deps = { orm, now, publicUrl, networks, rules: networks.rules };
+    const settlement = { channelId, url: published ?? null };
+    await settlePost(deps, { workspaceId, postId }, settlement);
+
+    const view = await loadPostView(orm.em.fork(), workspaceId, postId, deps);
+    const channel = view?.channels.find((one) => one.channel_id === channelId);
+    const hasEnded = view?.status === 'published' || view?.status === 'failed';
+    const next = hasEnded
+      ? 'Its webhooks get a new final event within a second, or as soon as the worker and Temporal run.'
+      : 'Its webhooks get its final event when the post ends.';
+    const how = [channel?.status, channel?.url, channel?.error].filter(Boolean).join(': ');
+    return {
+      text: `Channel ${channelId} is ${oneLine(how)}\nPost ${postId} is ${view?.outcome ?? view?.status}. ${next}`,
+      data: { post: view },
+    };
+  },
+});
 
 /** @throws AppError `plan_required`, with the command that helps. */
 function assertHasPlan({ workspaceId, plan }: Omit<OperatedPost, 'postId'>): void {
@@ -58,26 +68,30 @@ function assertHasPlan({ workspaceId, plan }: Omit<OperatedPost, 'postId'>): voi
   }
 }
 
-/** @throws AppError as the API's call does, also when no channel has published the post. */
-export async function refreshAnalytics(
-  { orm, em, now, networks: { rules } }: CommandDeps,
-  { POST: given = '' }: Values,
-): Promise<CommandAnswer> {
-  const { postId, workspaceId } = await findPost(em, given);
-  const { channels } = await refreshPost({ orm, now, rules }, workspaceId, postId); // The schedule reads them.
-  if (channels.length === 0) {
-    throw new AppError(
-      'not_found',
-      `No channel has published post ${postId}: there are no metrics.`,
-    );
-  }
+/** Has the errors of the API's call. */
+export const refreshAnalytics = adminCommand({
+  brief: "Refreshes a post's metrics early, within the limits of its networks",
+  args: postArgs,
+  run: async ({ orm, em, now, networks: { rules } }, { post }) => {
+    const { postId, workspaceId } = await findPost(em, post);
+    const { channels } = await refreshPost({ orm, now, rules }, workspaceId, postId); // The schedule reads them.
+    if (channels.length === 0) {
+      throw new AppError(
+        'not_found',
+        `No channel has published post ${postId}: there are no metrics.`,
+      );
+    }
 
-  const lines = channels.map(
-    ({ channel_id: id, platform, refresh, next_at: nextAt }) =>
-      `${platform}, channel ${id}: ${messages[refresh]}${nextAt && refresh !== 'queued' ? `; next at ${nextAt}` : ''}`,
-  );
-  return { text: lines.join('\n'), data: { post_id: postId, workspace_id: workspaceId, channels } };
-}
+    const lines = channels.map(
+      ({ channel_id: id, platform, refresh, next_at: nextAt }) =>
+        `${platform}, channel ${id}: ${messages[refresh]}${nextAt && refresh !== 'queued' ? `; next at ${nextAt}` : ''}`,
+    );
+    return {
+      text: lines.join('\n'),
+      data: { post_id: postId, workspace_id: workspaceId, channels },
+    };
+  },
+});
 
 const messages = {
   queued:

@@ -11,9 +11,11 @@ import {
   type PostStatus,
   type ShownChannelStatus,
 } from '../../../domain/statuses.ts';
-import type { CommandAnswer, CommandDeps, Values } from '../command.ts';
+import { UsageError } from '../../failures.ts';
+import { count, text, toggle } from '../../flags.ts';
+import { adminCommand } from '../command.ts';
 import { beginning, oneLine } from '../../table.ts';
-import { distance, formatInstant, readCount } from '../format.ts';
+import { distance, formatInstant } from '../format.ts';
 import { assertWorkspaceExists } from '../workspaces.ts';
 
 type PostRow = {
@@ -73,56 +75,68 @@ const kinds: Readonly<Record<'overdue' | 'failed' | 'unconfirmed', Kind>> = {
 };
 
 /** Lists posts that need attention, the most overdue or the most recently ended first. */
-export async function listTroubledPosts(
-  { em, now }: CommandDeps,
-  values: Values,
-): Promise<CommandAnswer> {
-  const at = now();
-  const kind = kinds[values['overdue'] ? 'overdue' : values['failed'] ? 'failed' : 'unconfirmed'];
-  const limit = readCount('limit', values['limit'], 50);
-  const workspaceId = values['workspace'];
-  if (workspaceId !== undefined) {
-    await assertWorkspaceExists(em, workspaceId);
-  }
+export const listPosts = adminCommand({
+  brief:
+    'Lists posts of all workspaces that are overdue by 30 s, have failed or have an unconfirmed channel',
+  flags: {
+    overdue: toggle('Those that are overdue by 30 s'),
+    failed: toggle('Those that failed'),
+    unconfirmed: toggle('Those with an unconfirmed channel'),
+    workspace: text('Only of this workspace', 'WORKSPACE_ID'),
+    limit: count('50 if omitted'),
+  },
+  oneOf: ['overdue', 'failed', 'unconfirmed'],
+  run: async ({ em, now }, { overdue, failed, limit = 50, workspace: workspaceId }) => {
+    const at = now();
+    const kind = kinds[overdue ? 'overdue' : failed ? 'failed' : 'unconfirmed'];
+    if (!Number.isInteger(limit) || limit < 1 || limit > 9999) {
+      throw new UsageError(`--limit must be a whole number from 1 to 9999, not "${limit}".`);
+    }
 
-  const ofWorkspace = workspaceId === undefined ? sql`` : sql`and p.workspace_id = ${workspaceId}`;
-  const found = await query(
-    em,
-    sql<PostRow>`
+    if (workspaceId !== undefined) {
+      await assertWorkspaceExists(em, workspaceId);
+    }
+
+    const ofWorkspace =
+      workspaceId === undefined ? sql`` : sql`and p.workspace_id = ${workspaceId}`;
+    const found = await query(
+      em,
+      sql<PostRow>`
       select p.id, p.workspace_id, p.status, ${due} as due_at, p.updated_at,
         array(select ${shownStatus} from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id) as statuses
       from posts p
       where ${kind.posts(at)} ${ofWorkspace} order by ${kind.order} limit ${limit + 1}`,
-  );
-  const rows = found.slice(0, limit);
-  const hasMore = found.length > limit;
-  const channels = await channelsOf(em, kind, rows);
-  const posts = rows.map((row) => view(row, channels.get(row.id) ?? []));
-  const lines = posts.map((post) => lineOf(post, at.getTime()));
-  const end = hasMore
-    ? `\nThere are more: use --limit ${Math.min(9999, limit * 10)}, or --workspace for one workspace.`
-    : '';
-  const late =
-    kind === kinds.overdue && lines.length > 0
-      ? await countLatePosts(em, {
-          now: sql<Date>`${at}::timestamptz`,
-          lateByMs: overdueMs,
-          workspaceId,
-        })
-      : null;
-  return {
-    text: lines.length === 0 ? kind.nothing : lines.join('\n') + end + (late ? totals(late) : ''),
-    data: { posts, has_more: hasMore, ...(late && { late }) },
-  };
-}
+    );
+    const rows = found.slice(0, limit);
+    const hasMore = found.length > limit;
+    const channels = await channelsOf(em, kind, rows);
+    const posts = rows.map((row) => view(row, channels.get(row.id) ?? []));
+    const lines = posts.map((post) => lineOf(post, at.getTime()));
+    const end = hasMore
+      ? `\nThere are more: use --limit ${Math.min(9999, limit * 10)}, or --workspace for one workspace.`
+      : '';
+    const late =
+      kind === kinds.overdue && lines.length > 0
+        ? await countLatePosts(em, {
+            now: sql<Date>`${at}::timestamptz`,
+            lateByMs: overdueMs,
+            workspaceId,
+          })
+        : null;
+    return {
+      text: lines.length === 0 ? kind.nothing : lines.join('\n') + end + (late ? totals(late) : ''),
+      data: { posts, has_more: hasMore, ...(late && { late }) },
+    };
+  },
+});
 
 /** The number of all overdue posts, and of their channels by reason. */
 const totals = ({ posts, oldest_seconds: oldest, channels }: LatePosts): string =>
   [
     `\nOverdue posts: ${posts}, the oldest due ${distance(-(oldest ?? 0) * 1000)}.`,
     ...channels.map(
-      ({ reason, code, platform, channels: count, oldest_seconds: seconds }) =>
-        `    ${[reason, code, platform].filter(Boolean).join(' ')}: ${count}, the oldest due ${distance(-seconds * 1000)}`,
+      ({ reason, code, platform, channels: many, oldest_seconds: seconds }) =>
+        `    ${[reason, code, platform].filter(Boolean).join(' ')}: ${many}, the oldest due ${distance(-seconds * 1000)}`,
     ),
   ].join('\n');
 

@@ -12,8 +12,9 @@ import {
 import { AppError } from '../../../domain/errors.ts';
 import { lateSpacingMs } from '../../../domain/pacing.ts';
 import { UsageError } from '../../failures.ts';
-import type { CommandAnswer, CommandDeps, Values } from '../command.ts';
-import { readTime } from '../../read-time.ts';
+import type { Values } from '../../command.ts';
+import { pastTime, required, text, toggle } from '../../flags.ts';
+import { adminCommand, type CommandDeps } from '../command.ts';
 import { assertWorkspaceExists } from '../workspaces.ts';
 import { syncedSoon } from './lifecycle.ts';
 
@@ -25,9 +26,9 @@ const ofOutages = channelErrorCodes.filter(
 /** Selects posts that ended in this time, with channels that failed for one of these reasons. */
 type Window = {
   readonly since: Date;
-  readonly until: Date | null;
+  readonly until: Date | undefined;
   readonly codes: readonly ChannelErrorCode[];
-  readonly workspaceId: string | null;
+  readonly workspaceId: string | undefined;
 };
 
 type FailedPost = {
@@ -44,6 +45,14 @@ type FailedPost = {
 /** The result for a post. @param said The reason when it was not retried. */
 type Outcome = { readonly post: FailedPost; readonly failure: string | null };
 
+const flags = {
+  since: required(pastTime('2027-03-01T09:00:00Z, or how long ago it was, such as 2h')),
+  until: pastTime('The same; now if omitted'),
+  code: text('Only channels with this error_code', 'CODE'),
+  workspace: text('Only of this workspace', 'WORKSPACE_ID'),
+  dryRun: toggle('Only counts them'),
+};
+
 /** Limit of the listed posts in the text; the data has all. */
 const listed = 50;
 
@@ -52,28 +61,31 @@ const listed = 50;
  * help, by due time and spaced per channel. Unconfirmed channels are never sent again. A second run skips the posts
  * that are already being retried.
  */
-export async function replayPosts(deps: CommandDeps, values: Values): Promise<CommandAnswer> {
-  const window = await readWindow(deps, values);
-  const isDry = values['dry-run'] !== undefined;
-  const outcomes: Outcome[] = [];
-  const timeOf = spacing(deps.now());
-  for await (const post of failedPosts(deps.orm, window)) {
-    const failure =
-      post.retried.length === 0 || isDry
-        ? null
-        : await retry(deps, post, window.codes, timeOf(post.channelIds));
-    outcomes.push({ post, failure });
-  }
+export const replayPosts = adminCommand({
+  brief: 'Retries the posts that failed in an outage',
+  flags,
+  run: async (deps, { dryRun: isDry = false, ...given }) => {
+    const window = await readWindow(deps.em, given);
+    const outcomes: Outcome[] = [];
+    const timeOf = spacing(deps.now());
+    for await (const post of failedPosts(deps.orm, window)) {
+      const failure =
+        post.retried.length === 0 || isDry
+          ? null
+          : await retry(deps, post, window.codes, timeOf(post.channelIds));
+      outcomes.push({ post, failure });
+    }
 
-  const { text, data, ...end } = answer(outcomes, window, isDry);
-  const open = window.until === null ? await countOpen(deps.em, window) : 0;
-  const repeat = `${count(open, 'post')} with such a channel ${open === 1 ? 'is' : 'are'} still being sent to other channels: repeat this command when they have ended.`;
-  return {
-    text: open > 0 ? `${text}\n${repeat}` : text,
-    data: { ...data, still_open: open },
-    ...end,
-  };
-}
+    const { text: shown, data, ...end } = answer(outcomes, window, isDry);
+    const open = window.until === undefined ? await countOpen(deps.em, window) : 0;
+    const repeat = `${count(open, 'post')} with such a channel ${open === 1 ? 'is' : 'are'} still being sent to other channels: repeat this command when they have ended.`;
+    return {
+      text: open > 0 ? `${shown}\n${repeat}` : shown,
+      data: { ...data, still_open: open },
+      ...end,
+    };
+  },
+});
 
 /** Counts the posts that a later replay retries too. */
 async function countOpen(em: Em, { codes, workspaceId }: Window): Promise<number> {
@@ -83,30 +95,25 @@ async function countOpen(em: Em, { codes, workspaceId }: Window): Promise<number
       select count(distinct p.id)::int as posts
       from posts p join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
       where ${isOpenPost('p')} and pc.status = 'failed' and pc.error_code = any(${[...codes]})
-        ${workspaceId === null ? sql`` : sql`and p.workspace_id = ${workspaceId}`}`,
+        ${workspaceId === undefined ? sql`` : sql`and p.workspace_id = ${workspaceId}`}`,
   );
   return row?.posts ?? 0;
 }
 
-async function readWindow(deps: CommandDeps, values: Values): Promise<Window> {
-  const { since = '', until, code, workspace } = values;
-  const now = deps.now();
-  const from = readTime('since', since, now);
-  const to = until === undefined ? null : readTime('until', until, now);
-  if (to !== null && to <= from) {
+async function readWindow(
+  em: Em,
+  { since, until, code, workspace }: Omit<Values<typeof flags>, 'dryRun'>,
+): Promise<Window> {
+  if (until !== undefined && until <= since) {
     throw new UsageError('--until must be later than --since.');
   }
 
   if (workspace !== undefined) {
-    await assertWorkspaceExists(deps.em, workspace);
+    await assertWorkspaceExists(em, workspace);
   }
 
-  return {
-    since: from,
-    until: to,
-    codes: code === undefined ? ofOutages : [readCode(code)],
-    workspaceId: workspace ?? null,
-  };
+  const codes = code === undefined ? ofOutages : [readCode(code)];
+  return { since, until, codes, workspaceId: workspace };
 }
 
 function readCode(given: string): ChannelErrorCode {
@@ -162,7 +169,7 @@ async function retry(
   }
 }
 
-function answer(outcomes: readonly Outcome[], window: Window, isDry: boolean): CommandAnswer {
+function answer(outcomes: readonly Outcome[], window: Window, isDry: boolean) {
   const retried = outcomes.filter(
     ({ post, failure }) => post.retried.length > 0 && failure === null,
   );
@@ -235,8 +242,8 @@ async function* failedPosts(orm: Orm, window: Window): AsyncGenerator<FailedPost
     em,
     sql<FailedRow>`
       select p.id, p.workspace_id, w.plan from posts p join workspaces w on w.id = p.workspace_id
-      where p.status = 'failed' and p.updated_at >= ${since} ${until === null ? sql`` : sql`and p.updated_at < ${until}`}
-        ${workspaceId === null ? sql`` : sql`and p.workspace_id = ${workspaceId}`}
+      where p.status = 'failed' and p.updated_at >= ${since} ${until === undefined ? sql`` : sql`and p.updated_at < ${until}`}
+        ${workspaceId === undefined ? sql`` : sql`and p.workspace_id = ${workspaceId}`}
       order by ${dueAt('p')}, p.id`,
   );
   for (let from = 0; from < posts.length; from += pageSize) {

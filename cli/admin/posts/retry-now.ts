@@ -5,50 +5,56 @@ import { platforms } from '../../../networks/registry.ts';
 import { deadlineMs, hasGrpcCode, type Temporal } from '../../../temporal/connect.ts';
 import { postWorkflowId, publishQueue } from '../../../workflows/messages.ts';
 import { UsageError } from '../../failures.ts';
-import type { CommandAnswer, CommandDeps, Values } from '../command.ts';
+import { text } from '../../flags.ts';
+import { adminCommand } from '../command.ts';
 import { findPost } from './lifecycle.ts';
 
 /** Number of posts whose attempts are started at the same time. */
 const atOnce = 20;
 
 /** Starts the next attempt of channels that wait for it. Rate limits and the order on a channel still apply. */
-export async function retryNow(
-  { em, openTemporal }: CommandDeps,
-  { post: given, platform }: Values,
-): Promise<CommandAnswer> {
-  if (platform !== undefined && !platforms.some((known) => known === platform)) {
-    throw new UsageError(`--platform is one of ${platforms.join(', ')}, not "${platform}".`);
-  }
+export const retryNow = adminCommand({
+  brief: 'Starts the next attempt of waiting channels at once',
+  flags: {
+    post: text('Of this post', 'POST'),
+    platform: text('Of all posts on this network', 'PLATFORM'),
+  },
+  oneOf: ['post', 'platform'],
+  run: async ({ em, openTemporal }, { post: given, platform }) => {
+    if (platform !== undefined && !platforms.some((known) => known === platform)) {
+      throw new UsageError(`--platform is one of ${platforms.join(', ')}, not "${platform}".`);
+    }
 
-  const which =
-    given === undefined
-      ? sql`c.platform = ${platform}`
-      : sql`pc.post_id = ${(await findPost(em, given)).postId}`;
-  const waiting = await query(
-    em,
-    sql<{ id: string; platform: string }>`
+    const which =
+      given === undefined
+        ? sql`c.platform = ${platform}`
+        : sql`pc.post_id = ${(await findPost(em, given)).postId}`;
+    const waiting = await query(
+      em,
+      sql<{ id: string; platform: string }>`
       select distinct pc.post_id as id, c.platform
       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
       join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
       where (${isUnderWay} or pc.status = 'scheduled' and p.status = 'publishing') and ${which} order by pc.post_id`,
-  );
-  const temporal = await openTemporal();
-  let started = 0;
-  try {
-    for (let first = 0; first < waiting.length; first += atOnce) {
-      const some = waiting.slice(first, first + atOnce);
-      const counts = await Promise.all(some.map((row) => startAttempts(temporal, row)));
-      started += counts.reduce((sum, count) => sum + count, 0);
+    );
+    const temporal = await openTemporal();
+    let started = 0;
+    try {
+      for (let first = 0; first < waiting.length; first += atOnce) {
+        const some = waiting.slice(first, first + atOnce);
+        const counts = await Promise.all(some.map((row) => startAttempts(temporal, row)));
+        started += counts.reduce((sum, count) => sum + count, 0);
+      }
+    } finally {
+      await temporal.close();
     }
-  } finally {
-    await temporal.close();
-  }
 
-  return {
-    text: `Started ${started} attempts. Posts under way: ${new Set(waiting.map(({ id }) => id)).size}.`,
-    data: { started },
-  };
-}
+    return {
+      text: `Started ${started} attempts. Posts under way: ${new Set(waiting.map(({ id }) => id)).size}.`,
+      data: { started },
+    };
+  },
+});
 
 /** PENDING_ACTIVITY_STATE_SCHEDULED: no attempt is under way. */
 const scheduled = 1;

@@ -4,10 +4,10 @@ import { AppError } from '../../../domain/errors.ts';
 import { outcomeOf } from '../../../domain/statuses.ts';
 import type { Options } from '../../../networks/content-rules.ts';
 import { postWorkflowId } from '../../../workflows/messages.ts';
-import type { CommandAnswer, CommandDeps, Values } from '../command.ts';
+import { adminCommand } from '../command.ts';
 import { beginning, oneLine } from '../../table.ts';
 import { formatInstant } from '../format.ts';
-import { findPost } from './lifecycle.ts';
+import { findPost, postArgs } from './lifecycle.ts';
 import {
   loadRecords,
   type ChannelRow,
@@ -15,33 +15,30 @@ import {
   type PostRecordRow,
 } from './load-records.ts';
 
-/**
- * Shows everything that the database stores about a post. Works while Temporal is unavailable.
- *
- * @throws AppError `not_found`
- */
-export async function showPostHistory(
-  { em, workflowLink, now }: CommandDeps,
-  { POST: given = '' }: Values,
-): Promise<CommandAnswer> {
-  const rows = await loadRecords(em, await findPost(em, given));
-  if (!rows) {
-    throw new AppError('not_found', `There is no post "${given}" any more.`);
-  }
+/** Reads the database only, so it works while Temporal is unavailable. */
+export const showPost = adminCommand({
+  brief: 'Shows the history of a post: channels, attempts, events, deliveries and its workflow',
+  args: postArgs,
+  run: async ({ em, workflowLink, now }, { post: given }) => {
+    const rows = await loadRecords(em, await findPost(em, given));
+    if (!rows) {
+      throw new AppError('not_found', `There is no post "${given}" any more.`);
+    }
 
-  const story = timelineOf(rows, now());
-  const workflowId = postWorkflowId(rows.post.id);
-  const workflow = { id: workflowId, link: workflowLink(workflowId) };
-  const lines = [
-    ...aboutPost(rows),
-    aboutWorkflow(workflow),
-    '',
-    ...rows.channels.map((channel) => aboutChannel(channel, rows.post, now())),
-    ...(rows.channels.length > 0 ? [''] : []),
-    ...story.map(({ at, what }) => `${at}  ${what}`),
-  ];
-  return { text: lines.join('\n'), data: { ...asData(rows), workflow, story } };
-}
+    const story = timelineOf(rows, now());
+    const workflowId = postWorkflowId(rows.post.id);
+    const workflow = { id: workflowId, link: workflowLink(workflowId) };
+    const lines = [
+      ...aboutPost(rows),
+      aboutWorkflow(workflow),
+      '',
+      ...rows.channels.map((channel) => aboutChannel(channel, rows.post, now())),
+      ...(rows.channels.length > 0 ? [''] : []),
+      ...story.map(({ at, what }) => `${at}  ${what}`),
+    ];
+    return { text: lines.join('\n'), data: { ...asData(rows), workflow, story } };
+  },
+});
 
 function aboutPost({ post, channels }: PostRecords): string[] {
   const { id, workspace_id: workspace, status, run, revision, synced_revision: synced } = post;

@@ -4,11 +4,16 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
-import type { Command, CommandAnswer, Values } from '../../../cli/admin/command.ts';
-import { completeValues } from '../../../cli/admin/complete-values.ts';
+import {
+  perform,
+  type AdminCommand,
+  type AdminInput,
+  type CommandDeps,
+} from '../../../cli/admin/command.ts';
 import { adminRoutes } from '../../../cli/admin/routes.ts';
 import { UsageError } from '../../../cli/failures.ts';
 import { runApplication } from '../../../cli/run-application.ts';
+import { tableText } from '../../../cli/table.ts';
 import { createSealer } from '../../../runtime/secrets.ts';
 import { usualQuotas, type Punctual } from '../../support/punctual.ts';
 
@@ -49,11 +54,11 @@ export async function runAdmin(
  */
 export async function parseAdmin(
   words: readonly string[],
-): Promise<{ readonly command: Command; readonly values: Values }> {
-  const parsed: { command: Command; values: Values }[] = [];
-  const routes = await adminRoutes(words, async (command, values) => {
-    parsed.push({ command, values });
-    return Promise.resolve(0);
+): Promise<{ readonly command: AdminCommand; readonly input: AdminInput }> {
+  const parsed: { command: AdminCommand; input: AdminInput }[] = [];
+  const routes = adminRoutes(async (command, input) => {
+    parsed.push({ command, input });
+    return Promise.resolve({ data: '', text: '' });
   });
   let printed = '';
   const output = { write: (written: string) => (printed += written) };
@@ -67,6 +72,13 @@ export async function parseAdmin(
   return found;
 }
 
+/** Runs a command with these parts of the product. @throws the command's errors. */
+export async function callAdmin(deps: CommandDeps, ...words: readonly string[]): Promise<Answer> {
+  const { command, input } = await parseAdmin(words);
+  const { text: shown, ...answer } = await perform(command, input, (run) => run(deps));
+  return { ...answer, text: typeof shown === 'string' ? shown : tableText(shown) } as Answer;
+}
+
 export type Admin = {
   /** Runs a command in a process, as `npm run admin` does. */
   readonly run: (...words: readonly string[]) => Promise<AdminRun>;
@@ -76,7 +88,7 @@ export type Admin = {
 
 // Tests read answers like programs in other languages, without types.
 // oxlint-disable-next-line typescript/no-explicit-any
-export type Answer = Omit<CommandAnswer, 'data'> & { readonly data: any };
+export type Answer = { readonly text: string; readonly data: any; readonly failed?: boolean };
 
 /** The URL of Temporal's Web UI in the tests. */
 export const uiUrl = 'http://temporal.example:8233';
@@ -97,13 +109,6 @@ export function adminOf(
   return {
     run: (...words) => runAdmin(words, settings),
     call: async (...words) => {
-      const { command, values: given } = await parseAdmin(words);
-      const values = await completeValues(command, given);
-      if ('loadAlone' in command) {
-        const runAlone = await command.loadAlone();
-        return runAlone(values);
-      }
-
       const { egress, publicUrl, now } = deps;
       const sealer = createSealer(secretKey);
       const em = orm.em.fork();
@@ -127,8 +132,7 @@ export function adminOf(
         now,
         ask: () => Promise.resolve(typed),
       };
-      const run = await command.load();
-      return run(its, values);
+      return callAdmin(its, ...words);
     },
   };
 }

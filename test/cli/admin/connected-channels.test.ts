@@ -37,7 +37,7 @@ test('an operator disconnects an account, and its channel is listed as disconnec
   ]);
   t.regex(
     listed.text,
-    /^\S+ {2}mastodon @ana@social\.test at https:\/\/social\.test: disconnected$/mv,
+    /^\S+ +mastodon +@ana@social\.test +https:\/\/social\.test +disconnected$/mv,
   );
 });
 
@@ -54,11 +54,10 @@ test('an operator sees when an account has to be connected again, as the owner d
     );
   const [seen] = (await client.get('/channels')).body.channels;
 
-  const { text, data } = await adminOf(shared()).call('channel', 'list', workspaceId);
+  const { data } = await adminOf(shared()).call('channel', 'list', workspaceId);
 
   t.is(seen.state, 'at_risk');
   t.like(data.channels[0], { state: 'at_risk', expires_at: seen.expires_at });
-  t.true(text.includes(`: at_risk, access ends ${seen.expires_at}`), text);
 
   // Revoked before its end: the old end is no longer shown.
   const lose = `update channels set state = 'needs_reconnect' where id = ?`;

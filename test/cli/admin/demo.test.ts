@@ -1,9 +1,7 @@
 import path from 'node:path';
 import test from 'ava';
 import { connectChannel } from '../../../services/channels/connect-channel.ts';
-import { addSandboxChannel } from '../../../cli/admin/channels.ts';
 import type { CommandDeps } from '../../../cli/admin/command.ts';
-import { createDemo } from '../../../cli/admin/create-demo.ts';
 import { createWorkspace } from '../../../cli/admin/workspaces.ts';
 import { ApiKey } from '../../../db/entities/workspaces.ts';
 import { openNetworks } from '../../../networks/registry.ts';
@@ -13,6 +11,7 @@ import { egressTo } from '../../networks/connection.ts';
 import { freshDatabase } from '../../support/database.ts';
 import { usualQuotas } from '../../support/punctual.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { callAdmin } from './admin.ts';
 
 type Row = { id: string; base_url: string; remote_id: string };
 
@@ -31,7 +30,7 @@ test('each start moves the demo channels to the sandbox, keeps their ids, and do
       publicUrl: 'http://127.0.0.1:3000',
       now: () => new Date(),
     } as CommandDeps;
-    return createDemo(deps, { 'sandbox-url': url, 'key-file': keyFile });
+    return callAdmin(deps, 'demo', '--sandbox-url', url, '--key-file', keyFile);
   };
   const channels = (): Promise<Row[]> =>
     orm.em.fork().execute<Row[]>('select id, base_url, remote_id from channels order by id');
@@ -48,7 +47,7 @@ test('each start moves the demo channels to the sandbox, keeps their ids, and do
     session: null,
     settings: {},
   };
-  const workspaceId = String((data as { workspace_id: string }).workspace_id);
+  const workspaceId = String(data.workspace_id);
   const own = await connectChannel(orm.em.fork(), sealer, workspaceId, 'mastodon', real);
   await demoAt(second.url);
 
@@ -91,8 +90,8 @@ test('each start gives a valid API key, also after a start that was interrupted 
       publicUrl: 'http://127.0.0.1:3000',
       now: () => new Date(),
     } as CommandDeps;
-    const { data } = await createDemo(deps, { 'sandbox-url': url, 'key-file': keyFile });
-    return String((data as { api_key: string }).api_key);
+    const { data } = await callAdmin(deps, 'demo', '--sandbox-url', url, '--key-file', keyFile);
+    return String(data.api_key);
   };
   const works = async (key: string): Promise<boolean> =>
     (await orm.em.fork().count(ApiKey, { hash: hashApiKey(key), revokedAt: null })) === 1;
@@ -115,16 +114,16 @@ test('one command gives a workspace a test channel of each network, and the same
   const networks = openNetworks({});
   const sealer = createSealer('0'.repeat(64));
   const shared = { networks, egress: egressTo(t, url), sealer, quotas: usualQuotas };
-  const WORKSPACE_ID = await createWorkspace(orm.em.fork(), 'Test');
-  const add = async (platform: string, sandboxUrl: string | null, given: object = {}) => {
+  const workspaceId = await createWorkspace(orm.em.fork(), 'Test');
+  const add = async (platform: string, sandboxUrl: string | null, ...more: string[]) => {
     const deps = { ...shared, em: orm.em.fork(), sandboxUrl } as CommandDeps;
-    const { data } = await addSandboxChannel(deps, { WORKSPACE_ID, platform, ...given });
-    return (data as { channel: { id: string; platform: string } }).channel;
+    const words = ['channel', 'add-sandbox', workspaceId, '--platform', platform, ...more];
+    return (await callAdmin(deps, ...words)).data.channel;
   };
   for (const platform of Object.keys(networks.connectors)) {
     const channel = await add(platform, url);
     t.is(channel.platform, platform);
-    t.deepEqual(await add(platform, null, { url: `${url}/` }), channel, platform);
+    t.deepEqual(await add(platform, null, '--url', `${url}/`), channel, platform);
   }
 
   await t.throwsAsync(add('mastodon', null), { name: 'UsageError', message: /--url is missing/ });

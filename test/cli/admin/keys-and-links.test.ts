@@ -35,7 +35,7 @@ test('the keys of a workspace are listed without the keys themselves, and withou
     data.keys.map((key: Key) => key.last_four),
     [client.key.slice(-4), second.slice(-4)],
   );
-  t.regex(text, new RegExp(`…${second.slice(-4)}  made .*Z  never used$`, 'mv'));
+  t.regex(text, new RegExp(`^\\S+  ${second.slice(-4)} `, 'mv'));
   for (const key of [client.key, second, other.key]) {
     t.false((text + JSON.stringify(data)).includes(key.slice('svc_live_'.length, -4)));
   }
@@ -147,14 +147,13 @@ test('an operator creates a key with a name, scopes, channels and an end, and se
   const made = clientFor(api.punctual.url, workspaceId, data.api_key);
   t.is((await made.get('/posts')).status, 200);
   t.is((await made.get('/webhooks')).body.code, 'scope_missing');
-  const { text } = await call('key', 'list', workspaceId);
-  t.regex(
-    text,
-    new RegExp(
-      `…${data.api_key.slice(-4)}  Newsroom  made .*only posts:read, media  on ${channel}  expires 2100-01-01T00:00:00.000Z$`,
-      'mv',
-    ),
-  );
+  t.like((await keysOf(workspaceId)).at(-1), {
+    last_four: data.api_key.slice(-4),
+    name: 'Newsroom',
+    scopes: ['posts:read', 'media'],
+    channel_ids: [channel],
+    expires_at: '2100-01-01T00:00:00.000Z',
+  });
   await areRefused(t, adminOf(api.punctual), [
     [[...words, '--scopes', 'posts'], 'UsageError', /no scope "posts"\. There are posts:read/v],
     [[...words, '--channels', crypto.randomUUID()], 'AppError', /No channel of this workspace/v],

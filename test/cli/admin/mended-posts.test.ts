@@ -278,10 +278,10 @@ test('an invalid time or code is refused, and nothing is retried', async (t) => 
   const before = await storedRows(orm, client.workspaceId);
   const wrong: [string[], RegExp][] = [
     [[], /--since is missing/v],
-    [['--since', 'yesterday'], /--since must be a time such as .* not "yesterday"/v],
-    [['--since', '2027-03-01T09:00:00'], /--since must be a time/v],
-    [['--since', '2w'], /--since must be a time/v],
-    [['--since', '1h', '--until', 'x'], /--until must be a time/v],
+    [['--since', 'yesterday'], /--since: it must be a time such as .* not "yesterday"/v],
+    [['--since', '2027-03-01T09:00:00'], /--since: it must be a time/v],
+    [['--since', '2w'], /--since: it must be a time/v],
+    [['--since', '1h', '--until', 'x'], /--until: it must be a time/v],
     [['--since', '1h', '--until', '2h'], /--until must be later than --since/v],
     [['--since', '1h', '--code', 'gone'], /--code must be one of .*rate_limited/v],
     [['--since', '1h', '--code', 'unconfirmed'], /never sent again.*post settle/v],

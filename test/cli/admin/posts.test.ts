@@ -147,7 +147,7 @@ test('arguments are checked before any query', async (t) => {
     [list('--overdue', '--failed'), 'UsageError', /one of --overdue, --failed, --unconf/v],
     [list('--failed=perhaps'), 'UsageError', /--failed/v],
     [list('--failed', '--limit', '0'), 'UsageError', /whole number from 1 to 9999, not "0"/v],
-    [list('--failed', '--limit', 'x'), 'UsageError', /--limit must be/v],
+    [list('--failed', '--limit', 'x'), 'UsageError', /--limit: Cannot convert/v],
     [list('--failed', '--workspace', 'nope'), 'AppError', /no workspace "nope"/v],
     [list('--failed', workspaceId), 'UsageError', /one word too many/v],
   ]);

@@ -4,8 +4,7 @@ import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { UsageError } from '../../../cli/failures.ts';
-import { completeValues } from '../../../cli/admin/complete-values.ts';
-import type { SecretSources } from '../../../cli/input.ts';
+import { readSecret, type SecretSources } from '../../../cli/input.ts';
 import { emptyDatabase } from '../../support/database.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import manifest from '../../../package.json' with { type: 'json' };
@@ -18,10 +17,7 @@ test('the commands and their options are shown without any settings', async (t) 
     [[], /^ +workspace +Workspaces and their plans$/mv],
     [['help'], /^ +post +Posts of all workspaces$/mv],
     [['workspace', '--help'], /^ +create +Creates a workspace with a first API key/mv],
-    [
-      ['help', 'quota', 'set'],
-      /npm run admin -- quota set <WORKSPACE_ID> <QUOTA> <NUMBER\|default>$/mv,
-    ],
+    [['help', 'quota', 'set'], /npm run admin -- quota set <WORKSPACE_ID> <QUOTA> <LIMIT>$/mv],
     [
       ['quota', 'set', 'W', 'scheduled', '-1', '--help'],
       /^ +WORKSPACE_ID +As "workspace list" shows it$/mv,
@@ -114,17 +110,17 @@ test('a database with a mistyped name is not created, and reported in one line',
 
 test('options may be anywhere, ids in upper case, and an option without a value is a flag', async (t) => {
   const id = '0192F0C4-5A7E-7C3B-9D21-6F0E8A4B1C2D';
-  const values = { WORKSPACE_ID: id.toLowerCase(), url: 'https://a.example', 'token-file': '-t' };
+  const input = { workspaceId: id.toLowerCase(), url: 'https://a.example', 'token-file': '-t' };
   const rest = ['--url', 'https://a.example', '--token-file=-t'];
   for (const words of [
     [id, ...rest],
     [...rest, id],
   ]) {
-    t.deepEqual((await parseAdmin(['channel', 'add-mastodon', ...words])).values, values);
+    t.like((await parseAdmin(['channel', 'add-mastodon', ...words])).input, input);
   }
 
   const list = await parseAdmin(['post', 'list', '--failed', '--limit', '3']);
-  t.deepEqual(list.values, { failed: 'yes', limit: '3' });
+  t.like(list.input, { failed: true, limit: 3 });
 });
 
 test('exclusive options need exactly one', async (t) => {
@@ -145,11 +141,8 @@ const piped = (input: string): SecretSources => ({
 });
 
 /** The token that a command gets. */
-async function secretFrom(sources: SecretSources, file?: string): Promise<string | undefined> {
-  const { command, values } = await parseAdmin(words);
-  const given = file === undefined ? values : { ...values, 'token-file': file };
-  return (await completeValues(command, given, sources))['token'];
-}
+const secretFrom = (sources: SecretSources, file?: string): Promise<string> =>
+  readSecret('token', file, 'Give it by --token-file FILE.', sources);
 
 test('a secret in the arguments is refused with advice, and not repeated', async (t) => {
   for (const given of [['--token', secret], [`--token=${secret}`]]) {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import type { ExecutionContext } from 'ava';
-import type { CommandAnswer } from '../../../cli/admin/command.ts';
+import type { Answer } from '../../../cli/command.ts';
 import { fetchHistory } from '../../../cli/admin/read-history.ts';
 import { replayWorkflow } from '../../../cli/admin/replay-workflow.ts';
 import { connectTemporal } from '../../../temporal/connect.ts';
@@ -28,9 +28,9 @@ const asProcess = (source: string, settings: Record<string, string>, ...more: st
   runAdmin(['workflow', 'replay', source, ...more], settings);
 
 /** Runs the command in this process, without Temporal's logs. @throws the command's errors. */
-async function replay(source: string): Promise<CommandAnswer> {
+async function replay(source: string): Promise<Answer> {
   try {
-    return await replayWorkflow({ 'WORKFLOW_ID|HISTORY.json': source });
+    return await replayWorkflow(source);
   } finally {
     await Runtime.instance().shutdown();
   }
