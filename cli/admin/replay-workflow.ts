@@ -1,4 +1,5 @@
-import type { History } from '@temporalio/common/lib/proto-utils.js';
+import { readFile } from 'node:fs/promises';
+import { historyFromJSON, type History } from '@temporalio/common/lib/proto-utils.js';
 import {
   DefaultLogger,
   Runtime,
@@ -8,11 +9,16 @@ import {
 } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { AppError } from '../../domain/errors.ts';
-import { connectTemporal } from '../../temporal/connect.ts';
+import { describeError } from '../../runtime/logger.ts';
+import {
+  connectTemporal,
+  grpcErrorIn,
+  hasGrpcCode,
+  type Temporal,
+} from '../../temporal/connect.ts';
 import { bundleWorkflows } from '../../worker/bundle-workflows.ts';
 import type { Answer } from '../command.ts';
 import { UsageError } from '../failures.ts';
-import { checkHistory, fetchHistory, readHistoryFile } from './read-history.ts';
 
 /**
  * Replays a workflow's history against the workflow code of this checkout, to check whether a sleeping workflow can
@@ -23,8 +29,8 @@ export async function replayWorkflow(source: string): Promise<Answer> {
     throw new UsageError('A workflow id or a file whose name ends in .json is missing.');
   }
 
-  const history = source.endsWith('.json') ? await readHistoryFile(source) : await fetched(source);
-  checkHistory(history, source);
+  const history = source.endsWith('.json') ? await readHistory(source) : await fetched(source);
+  assertComplete(history, source);
   const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
   const type = started?.workflowType?.name ?? '';
   Runtime.install({
@@ -34,15 +40,15 @@ export async function replayWorkflow(source: string): Promise<Answer> {
   });
   const bundle = await bundleWorkflows();
   const workflowId = started?.workflowId || source;
-  const replayed = await replayHistory(bundle, history, workflowId);
-  if (replayed.kind === 'fails' && replayed.message.includes('no such function is exported')) {
+  const failure = await replayHistory(bundle, history, workflowId);
+  if (failure?.message.includes('no such function is exported')) {
     throw new AppError(
       'invalid_request',
       `${source} is the history of a workflow "${type}", which this version of Punctual does not have.`,
     );
   }
 
-  return presentReplay({ workflowId, type, history }, replayed);
+  return present({ workflowId, type, history }, failure);
 }
 
 async function fetched(workflowId: string): Promise<History> {
@@ -54,29 +60,81 @@ async function fetched(workflowId: string): Promise<History> {
   }
 }
 
-/** Result of replaying a history under the current workflow code. */
-export type Replayed =
-  | { readonly kind: 'replays' }
-  /** The code emits other commands than the history has. */
-  | { readonly kind: 'diverges'; readonly eventId: number; readonly message: string }
-  /** The code threw an error. */
-  | { readonly kind: 'fails'; readonly eventId: number; readonly message: string };
+/** A history may be several megabytes, in pages. In milliseconds. */
+const deadlineMs = 15_000;
 
-type Failed = Exclude<Replayed, { kind: 'replays' }>;
+/** The history of a workflow's latest run. @throws AppError `not_found` */
+export async function fetchHistory(
+  { client, namespace }: Pick<Temporal, 'client' | 'namespace'>,
+  workflowId: string,
+): Promise<History> {
+  try {
+    return await client.withDeadline(Date.now() + deadlineMs, () =>
+      client.workflow.getHandle(workflowId).fetchHistory(),
+    );
+  } catch (error) {
+    if (hasGrpcCode(error, 'notFound')) {
+      // Temporal uses one code for a missing namespace and a missing workflow.
+      throw new AppError(
+        'not_found',
+        `There is no workflow "${workflowId}" in the namespace "${namespace}" of TEMPORAL_NAMESPACE: ${grpcErrorIn(error)?.details}. The ids are post-<post id> and delivery-<delivery id>; Temporal deletes a workflow some time after its end.`,
+      );
+    }
+
+    throw error;
+  }
+}
+
+/** Reads a file that Temporal's CLI or Web UI wrote. @throws AppError `invalid_request` */
+async function readHistory(file: string): Promise<History> {
+  try {
+    const parsed = JSON.parse(await readFile(file, 'utf8'));
+    return historyFromJSON({ events: Array.isArray(parsed) ? parsed : parsed?.events });
+  } catch (error) {
+    throw invalid(file, `holds no history: ${describeError(error).message.slice(0, 200)}`);
+  }
+}
+
+/** A gap would end the process: the native part of the SDK aborts. @throws AppError `invalid_request` */
+function assertComplete({ events }: History, source: string): void {
+  if (!events?.[0]?.workflowExecutionStartedEventAttributes) {
+    throw invalid(source, 'does not begin with the start of a workflow');
+  }
+
+  const wrong = events.findIndex(
+    ({ eventId, eventType }, index) => Number(eventId) !== index + 1 || !eventType,
+  );
+  if (wrong !== -1) {
+    throw invalid(source, `lacks event ${wrong + 1}, or its type is unknown to this SDK`);
+  }
+}
+
+const invalid = (source: string, what: string): AppError =>
+  new AppError(
+    'invalid_request',
+    `${source} ${what}. "temporal workflow show --workflow-id ID --output json" writes a history, and so does the Web UI's Download.`,
+  );
+
+/** Why a history does not replay: the code emits other commands (`diverges`), or throws. */
+type Failure = {
+  readonly diverges: boolean;
+  readonly eventId: number;
+  readonly message: string;
+};
 
 /**
  * Replays a history under a bundle's workflow code, and finds the first event that diverges. Temporal does not always
  * name it, but the replay fails as soon as the history contains it, so a binary search finds it.
  *
- * @param history Events must be numbered from 1 without a gap, or the SDK's native part aborts.
+ * @param history Events must be numbered from 1 without a gap.
  */
-export async function replayHistory(
+async function replayHistory(
   workflowBundle: WorkflowBundleWithSourceMap,
   history: History,
   workflowId: string,
-): Promise<Replayed> {
+): Promise<Failure | undefined> {
   const events = history.events ?? [];
-  const attempt = async (count: number): Promise<Failed | undefined> => {
+  const attempt = async (count: number): Promise<Failure | undefined> => {
     const part = [{ workflowId, history: { events: events.slice(0, count) } }];
     for await (const { error } of Worker.runReplayHistories({ workflowBundle }, part)) {
       return error && failureOf(error, count);
@@ -87,11 +145,7 @@ export async function replayHistory(
   // A history without a completed workflow task cannot be replayed: Temporal would wait for more events.
   let good = events.findIndex((event) => event.workflowTaskCompletedEventAttributes) + 1;
   let failure = good === 0 ? undefined : await attempt(events.length);
-  if (!failure) {
-    return { kind: 'replays' };
-  }
-
-  while (failure.eventId - good > 1) {
+  while (failure && failure.eventId - good > 1) {
     const middle = Math.floor((good + failure.eventId) / 2);
     const earlier = await attempt(middle);
     failure = earlier ?? failure;
@@ -104,38 +158,33 @@ export async function replayHistory(
 /** Temporal's error contains the message in a debug dump. */
 const quoted = /message: "(?<message>(?:[^"\\]|\\.)*)"/v;
 
-function failureOf(error: NonNullable<ReplayResult['error']>, eventId: number): Failed {
-  const diverges = error instanceof DeterminismViolationError;
-  const message = quoted.exec(error.message)?.groups?.['message'] ?? error.message;
-  return { kind: diverges ? 'diverges' : 'fails', eventId, message };
-}
+const failureOf = (error: NonNullable<ReplayResult['error']>, eventId: number): Failure => ({
+  diverges: error instanceof DeterminismViolationError,
+  eventId,
+  message: quoted.exec(error.message)?.groups?.['message'] ?? error.message,
+});
 
 type Subject = { readonly workflowId: string; readonly type: string; readonly history: History };
 
-function presentReplay({ workflowId, type, history }: Subject, replayed: Replayed): Answer {
+function present({ workflowId, type, history }: Subject, failure: Failure | undefined): Answer {
   const events = history.events ?? [];
   const known = { workflow_id: workflowId, workflow_type: type, events: events.length };
-  const all = `all ${events.length} events of ${workflowId} (${type})`;
-  if (replayed.kind === 'replays') {
+  if (!failure) {
     return {
-      text: `It replays: ${all} match the workflow code.`,
+      text: `It replays: all ${events.length} events of ${workflowId} (${type}) match the workflow code.`,
       data: { ...known, replays: true, divergence: null },
     };
   }
 
-  const { eventId, message, kind } = replayed;
-  const event = events[eventId - 1] ?? {};
-  const [has, does] = [describeEvent(event), describeCommand(message)];
-  const heading =
-    kind === 'diverges'
-      ? `It does not replay: at event ${eventId} the workflow code diverges from ${workflowId} (${type}).`
-      : `It does not replay: at event ${eventId} of ${workflowId} (${type}) the workflow code fails.`;
+  const { eventId, message, diverges } = failure;
+  const has = eventName(events[eventId - 1] ?? {});
+  const what = diverges ? 'diverges from the history' : 'fails';
   return {
-    text: `${heading}\n  The history has: ${has}\n  The code:        ${does}\n  Temporal says:   ${message}\n${advice}`,
+    text: `It does not replay: at event ${eventId} of ${workflowId} (${type}) the workflow code ${what}.\n  The history has: ${has}\n  Temporal says:   ${message}\n${advice}`,
     data: {
       ...known,
       replays: false,
-      divergence: { event_id: eventId, history_has: has, code_does: does, temporal_says: message },
+      divergence: { event_id: eventId, history_has: has, temporal_says: message },
     },
     failed: true,
   };
@@ -144,61 +193,12 @@ function presentReplay({ workflowId, type, history }: Subject, replayed: Replaye
 const advice =
   'With this code the workflow would be stuck. Run the version that it began under, or keep its behaviour for\nold workflows (patched), and replay again. Nothing is lost: it continues as soon as the code matches.';
 
-type HistoryEvent = NonNullable<History['events']>[number];
-
-/** Describes an event in the terms of Temporal's Web UI. */
-function describeEvent(event: HistoryEvent): string {
-  const [kind = 'nothing', attributes] =
-    Object.entries(event).find(([key, value]) => key.endsWith('EventAttributes') && value) ?? [];
-  const name = kind
+/** An event in the terms of Temporal's Web UI, such as `activity task scheduled`. */
+const eventName = (event: NonNullable<History['events']>[number]): string =>
+  (
+    Object.entries(event).find(([key, value]) => key.endsWith('EventAttributes') && value)?.[0] ??
+    ''
+  )
     .replace(/EventAttributes$/v, '')
     .replaceAll(/[A-Z]/gv, ' $&')
     .toLowerCase();
-  const { activityType, workflowType, markerName, timerId } = (attributes ?? {}) as Attributes;
-  const what = activityType?.name ?? workflowType?.name ?? markerName;
-  const detail = what ?? (timerId ? `timer ${timerId}` : undefined);
-  return detail ? `${name} (${detail})` : name;
-}
-
-type Attributes = {
-  readonly activityType?: { readonly name?: string } | null;
-  readonly workflowType?: { readonly name?: string } | null;
-  readonly markerName?: string | null;
-  readonly timerId?: string | null;
-};
-
-/** Descriptions by the names of Temporal's state machines in its messages, in lower case without spaces. */
-const commandDescriptions: Readonly<Record<string, string>> = {
-  activity: 'begins an activity',
-  cancelexternalwf: 'cancels another workflow',
-  cancelworkflow: 'ends as cancelled',
-  childworkflow: 'begins a child workflow',
-  completeworkflow: 'ends',
-  continueasnewworkflow: 'continues as new',
-  failworkflow: 'fails',
-  localactivity: 'begins a local activity',
-  modifyworkflowproperties: 'changes its memo',
-  patch: 'calls patched()',
-  signalexternalwf: 'signals another workflow',
-  timer: 'starts a timer',
-  upsertworkflowsearchattributes: 'changes its search attributes',
-};
-
-const machine = /error: (?<machine>[A-Za-z ]+?) ?[Mm]achine does not handle/v;
-const otherType = /(?<what>Child workflow|[Aa]ctivity) type of .* command '(?<name>[^']*)'/v;
-
-/** Describes the code's diverging command, as far as Temporal's message names it. */
-function describeCommand(message: string): string {
-  const name = machine.exec(message)?.groups?.['machine'];
-  if (name) {
-    return `${commandDescriptions[name.replaceAll(' ', '').toLowerCase()] ?? name} there`;
-  }
-
-  const other = otherType.exec(message)?.groups;
-  if (other) {
-    const what = other['what'] === 'Child workflow' ? 'a child workflow' : 'an activity';
-    return `begins ${what} "${other['name']}" there`;
-  }
-
-  return message.includes('No command scheduled') ? 'does nothing there' : 'unknown';
-}

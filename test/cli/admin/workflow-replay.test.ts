@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import type { ExecutionContext } from 'ava';
 import type { Answer } from '../../../cli/command.ts';
-import { fetchHistory } from '../../../cli/admin/read-history.ts';
-import { replayWorkflow } from '../../../cli/admin/replay-workflow.ts';
+import { fetchHistory, replayWorkflow } from '../../../cli/admin/replay-workflow.ts';
 import { connectTemporal } from '../../../temporal/connect.ts';
 import { postsQueue } from '../../../workflows/messages.ts';
 import { newClient } from '../../support/client.ts';
@@ -53,10 +52,7 @@ test('a history with an unknown event is refused, and so is a missing argument',
 
   const { code, stderr } = await asProcess(file, {});
   t.is(code, 1);
-  t.regex(
-    stderr,
-    /event 6 of a type that this SDK does not support: "EVENT_TYPE_OF_A_LATER_TEMPORAL"/v,
-  );
+  t.regex(stderr, /lacks event 6, or its type is unknown to this SDK/v);
   const none = await asProcess(' ', {});
   t.deepEqual([none.code, none.stdout], [2, '']);
   t.regex(none.stderr, /A workflow id or a file .* is missing/v);
@@ -77,8 +73,7 @@ test('the diverging event is found if Temporal does not name it', async (t) => {
   t.like(data, {
     divergence: {
       event_id: Number(first.eventId),
-      history_has: 'activity task scheduled (publishChannelOld)',
-      code_does: 'begins an activity "publishChannel" there',
+      history_has: 'activity task scheduled',
     },
   });
 });
@@ -93,13 +88,13 @@ test('an invalid or missing history is refused with a reason', async (t) => {
   const { events } = JSON.parse(history);
   const unknown = history.replace(/"name": ?"publishPost"/v, '"name": "feedCats"');
   const files: [string, RegExp][] = [
-    [path.join(folder, 'missing.json'), /does not exist/v],
-    [await file('text.json', 'Dear diary'), /is not JSON/v],
-    [await file('null.json', 'null'), /no list of events/v],
-    [await file('other.json', '{"name": "package"}'), /no list of events/v],
+    [path.join(folder, 'missing.json'), /holds no history: ENOENT/v],
+    [await file('text.json', 'Dear diary'), /holds no history: .*JSON/v],
+    [await file('null.json', 'null'), /holds no history/v],
+    [await file('other.json', '{"name": "package"}'), /holds no history/v],
     [await file('odd.json', '{"events": [{"eventId": "1"}]}'), /holds no history/v],
     [await file('tail.json', JSON.stringify(events.slice(3))), /does not begin with/v],
-    [await file('gap.json', JSON.stringify(events.toSpliced(7, 1))), /after event 7 comes 9/v],
+    [await file('gap.json', JSON.stringify(events.toSpliced(7, 1))), /lacks event 8/v],
     [await file('cats.json', unknown), /"feedCats", which this version of Punctual does not have/v],
   ];
   for (const [source, message] of files) {
@@ -107,12 +102,10 @@ test('an invalid or missing history is refused with a reason', async (t) => {
   }
 
   const settings = await freshNamespace();
-  const away = { ...settings, TEMPORAL_ADDRESS: '127.0.0.1:9' };
   const lost = { ...settings, TEMPORAL_NAMESPACE: 'nowhere' };
   const servers: [Record<string, string>, RegExp][] = [
-    [settings, /has no workflow "post-1"/v],
-    [lost, /no namespace "nowhere"/v],
-    [away, /cannot be reached: nothing answers at 127\.0\.0\.1:9,/v],
+    [settings, /no workflow "post-1".*workflow not found/v],
+    [lost, /"nowhere".*Namespace nowhere is not found/v],
   ];
   for (const [env, message] of servers) {
     const temporal = connectTemporal(env);
@@ -121,8 +114,9 @@ test('an invalid or missing history is refused with a reason', async (t) => {
   }
 
   // As a process: an AppError has no stack, and the exit code is 1 despite the open connection attempt.
+  const away = { ...settings, TEMPORAL_ADDRESS: '127.0.0.1:9' };
   const runs = [
-    [await asProcess(path.join(folder, 'text.json'), {}), /is not JSON/v],
+    [await asProcess(path.join(folder, 'text.json'), {}), /holds no history/v],
     [await asProcess('post-1', away), /cannot be reached: nothing answers at 127\.0\.0\.1:9,/v],
   ] as const;
   for (const [{ code, stdout, stderr }, message] of runs) {
@@ -158,7 +152,6 @@ test('a post of other code is reported at the event where it diverges', async (t
   t.deepEqual([code, stderr], [1, '']);
   t.regex(stdout, new RegExp(`^It does not replay: at event ${changedAt} `, 'v'));
   t.regex(stdout, /The history has: workflow properties modified$/mv);
-  t.regex(stdout, /The code: {8}starts a timer there$/mv);
   t.regex(stdout, /Temporal says: {3}\[TMPRL1100\]/v);
 
   const json = await asProcess(workflowId, settings, '--json');
