@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import type { Answer } from '../sdk/src/index.ts';
 import { signedHeaders } from '../runtime/sign-webhook.ts';
 
@@ -15,6 +16,10 @@ export type Forwarded = {
   readonly error: string | null;
   readonly duration_ms: number;
 };
+
+/** Signs forwarded events: the same for an API key, which it does not reveal. */
+export const signingSecret = (apiKey: string): string =>
+  `whsec_${createHmac('sha256', apiKey).update('punctual listen').digest('base64')}`;
 
 /** As of a delivery (docs/guides/webhooks.md), in milliseconds. */
 const timeoutMs = 10_000;

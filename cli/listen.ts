@@ -1,73 +1,64 @@
-import { command, type Answer, type Session } from './command.ts';
-import { PunctualError } from '../sdk/src/index.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ConnectionError, PunctualError, type Punctual } from '../sdk/src/index.ts';
+import { command, type Answer, type Session, type Values } from './command.ts';
 import { CommandError, UsageError } from './failures.ts';
-import { pastTime, text, toggle } from './flags.ts';
-import { followEvents, newestPlace, type Listener } from './follow-events.ts';
-import { forwardEvent } from './forward-event.ts';
-import { openListenFiles } from './listen-files.ts';
+import { given, pastTime, text, toggle } from './flags.ts';
+import { forwardEvent, isAway, signingSecret, type Forwarded } from './forward-event.ts';
+import { openReceivers } from './receivers.ts';
+
+const flags = {
+  forwardTo: text('Address of the receiver, such as localhost:3000/hook', 'URL'),
+  events: text('Only these events, separated by commas', 'TYPES'),
+  since: pastTime('Begins with this time, such as 1h, instead of where it stopped'),
+  printSecret: toggle('Prints the signing secret, and ends'),
+};
 
 export const listen = command({
   brief: 'Forwards events to a receiver on your machine, as webhooks',
   description:
-    'Forwards the events of the workspace to a receiver on your machine, as webhooks: with the same headers, signed with a secret that stays the same. It remembers its place, so that nothing is lost while it or the receiver is not running.\n\nAn event that is not answered with 2xx is forwarded again after ten seconds or more and at the next start; new events come between two such.',
+    'Forwards the events of the workspace to a receiver on your machine, as webhooks: with the same headers, signed with a secret that stays the same for an API key. It remembers its place, so that nothing is lost while it or the receiver is not running.\n\nAn event that is not answered with 2xx is not repeated; --since forwards it again.',
   examples: [
     'listen --forward-to localhost:3000/hook',
     'listen --forward-to localhost:3000/hook --events post.published,post.failed --since 1h',
     'listen --print-secret',
   ],
-  flags: {
-    forwardTo: text('Address of the receiver, such as localhost:3000/hook', 'URL'),
-    events: text('Only these events, separated by commas', 'TYPES'),
-    since: pastTime('Begins with this time, such as 1h, instead of where it stopped'),
-    printSecret: toggle('Prints the signing secret, and ends'),
-  },
+  flags,
   run: forward,
 });
 
 async function* forward(
   session: Session,
-  given: {
-    readonly forwardTo: string | undefined;
-    readonly events: string | undefined;
-    readonly since: Date | undefined;
-    readonly printSecret: boolean | undefined;
-  },
+  { forwardTo, events: types, since, printSecret }: Values<typeof flags>,
 ): AsyncGenerator<Answer> {
-  const client = await session.client();
-  const { workspace } = await client.me();
-  const files = await openListenFiles(session.env, workspace.id);
-  const { secret } = files;
-  if (given.printSecret) {
+  const secret = signingSecret((await session.access()).apiKey);
+  if (printSecret) {
     yield { data: { secret }, text: secret };
     return;
   }
 
-  const url = receiverUrl(given.forwardTo);
-  const { since } = given;
+  const client = await session.client();
+  const { workspace } = await client.me();
+  const receivers = await openReceivers(session.env, workspace.id);
+  const url = receiverUrl(forwardTo);
   const signal = endOfProcess();
-  const kept = await files.readPlace(url);
-  const start = since
-    ? { after: 0, refused: kept?.refused ?? [], from: since.toISOString() }
-    : (kept ?? (await newestPlace(client, signal)));
-  await files.savePlace(url, start);
+  const kept = since ? null : await receivers.readPlace(url);
+  // No event is of the year 9999: the first start begins with the next one.
+  const after =
+    kept ?? (await placeBefore(client, since?.toISOString() ?? '9999-12-31T00:00:00Z', signal));
+  await receivers.savePlace(url, after);
 
   session.say(`Forwards the events of ${workspace.name ?? workspace.id} to ${url}.`);
   session.say(`They are signed with ${secret}, always the same. Ctrl-C ends it.`);
-  const listener: Listener = {
-    client,
-    types: given.events,
-    forward: (event) => forwardEvent(event, { url, secret }, signal),
-    save: (place) => files.savePlace(url, place),
-    say: session.say,
-    signal,
-  };
+  const waiting = { say: session.say, signal };
   try {
-    for await (const { event, forwarded } of followEvents(start, listener)) {
+    for await (const event of eventsAfter(client, after, types, waiting)) {
+      const send = () => forwardEvent(event, { url, secret }, signal);
+      const { status, error, duration_ms } = await whenRunning(send, waiting);
       const { id, type, created_at, sequence } = event;
-      const { status, error, duration_ms: ms } = forwarded;
+      await receivers.savePlace(url, sequence);
       yield {
-        data: { event: { id, type, created_at, sequence }, ...forwarded },
-        text: `${created_at}  ${type}  ${id}  ${status ?? error} (${ms} ms)`,
+        data: { event: { id, type, created_at, sequence }, status, error, duration_ms },
+        text: `${created_at}  ${type}  ${id}  ${status ?? error} (${duration_ms} ms)`,
       };
     }
   } catch (error) {
@@ -83,6 +74,88 @@ async function* forward(
   }
 }
 
+/** The `sequence` before the first event of this time or later. */
+async function placeBefore(client: Punctual, from: string, signal: AbortSignal): Promise<number> {
+  for (let after = 0; ;) {
+    const page = await client.events.list({ after, from }, { signal });
+    const [first] = page.events;
+    if (first || !page.has_more) {
+      return first ? first.sequence - 1 : page.next_after;
+    }
+
+    after = page.next_after;
+  }
+}
+
+type Waiting = Pick<Session, 'say'> & { readonly signal: AbortSignal };
+
+/** The events after a place in their order, without an end. Says which were deleted before. */
+async function* eventsAfter(
+  client: Punctual,
+  start: number,
+  types: string | undefined,
+  waiting: Waiting,
+) {
+  for (let after = start; ;) {
+    const query = given({ after, wait: 25, types });
+    const { signal } = waiting;
+    const page = await whenThere(() => client.events.list(query, { signal }), waiting);
+    if (page.missed) {
+      const { from, to } = page.missed;
+      waiting.say(`The events ${from} to ${to} were deleted before they were read.`);
+    }
+
+    yield* page.events;
+    after = page.next_after;
+  }
+}
+
+/** Between two tries of a receiver or service that is away, in milliseconds. */
+const awayMs = 1000;
+
+/** Forwards an event once the receiver is running. */
+async function whenRunning(
+  send: () => Promise<Forwarded>,
+  { say, signal }: Waiting,
+): Promise<Forwarded> {
+  for (let tries = 0; ; tries += 1) {
+    const forwarded = await send();
+    if (!isAway(forwarded)) {
+      return forwarded;
+    }
+
+    if (tries === 0) {
+      say(`The receiver is not running (${forwarded.error}). Events wait for it.`);
+    }
+
+    await pause(awayMs, undefined, { signal });
+  }
+}
+
+/** Repeats a call while the service is away. */
+async function whenThere<T>(call: () => PromiseLike<T>, { say, signal }: Waiting): Promise<T> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await call();
+    } catch (error) {
+      signal.throwIfAborted();
+      const refusal = error instanceof PunctualError ? error : null;
+      const isPassing = refusal
+        ? refusal.status === 429 || refusal.status >= 500
+        : error instanceof ConnectionError;
+      if (!isPassing) {
+        throw error;
+      }
+
+      if (tries === 0) {
+        say(`${(error as Error).message} Trying again until it answers.`);
+      }
+
+      await pause((refusal?.retryAfterS ?? 0) * 1000 + awayMs, undefined, { signal });
+    }
+  }
+}
+
 /** Aborts when the command shall end. */
 function endOfProcess(): AbortSignal {
   const controller = new AbortController();
@@ -91,17 +164,17 @@ function endOfProcess(): AbortSignal {
   return controller.signal;
 }
 
-/** @param given Also without `http://`, or only a port and a path. @throws UsageError */
-export function receiverUrl(given: string | undefined): string {
-  if (given === undefined) {
+/** @param typed Also without `http://`, or only a port and a path. @throws UsageError */
+export function receiverUrl(typed: string | undefined): string {
+  if (typed === undefined) {
     throw new UsageError('--forward-to is missing: give an address such as localhost:3000/hook.');
   }
 
-  const address = given.replace(/^:?(?=\d{1,5}(?:\/|$))/v, 'localhost:');
+  const address = typed.replace(/^:?(?=\d{1,5}(?:\/|$))/v, 'localhost:');
   const url = /^https?:\/\//v.test(address) ? address : `http://${address}`;
   if (!URL.canParse(url) || new URL(url).username !== '') {
     throw new UsageError(
-      `--forward-to must be an address without a user name, such as localhost:3000/hook, not "${given}".`,
+      `--forward-to must be an address without a user name, such as localhost:3000/hook, not "${typed}".`,
     );
   }
 

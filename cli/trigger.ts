@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { command } from './command.ts';
 import { CommandError, UsageError } from './failures.ts';
 import { text } from './flags.ts';
-import { forwardEvent, isAccepted, type Sent } from './forward-event.ts';
+import { forwardEvent, isAccepted, signingSecret, type Sent } from './forward-event.ts';
 import { receiverUrl } from './listen.ts';
-import { openListenFiles } from './listen-files.ts';
+import { openReceivers } from './receivers.ts';
 
 export const trigger = command({
   brief: 'Sends the example of an event to a receiver on your machine',
@@ -19,11 +19,11 @@ export const trigger = command({
     ),
   },
   run: async (session, { event: type, forwardTo }) => {
-    const { url: api } = await session.access();
+    const { url: api, apiKey } = await session.access();
     const example = await exampleOf(api, type);
     const { workspace } = await (await session.client()).me();
-    const files = await openListenFiles(session.env, workspace.id);
-    const url = receiverUrl(forwardTo ?? (await files.lastUrl()));
+    const receivers = await openReceivers(session.env, workspace.id);
+    const url = receiverUrl(forwardTo ?? (await receivers.lastUrl()));
 
     const event = {
       ...example,
@@ -31,7 +31,7 @@ export const trigger = command({
       created_at: new Date().toISOString(),
       workspace_id: workspace.id,
     };
-    const receiver = { url, secret: files.secret };
+    const receiver = { url, secret: signingSecret(apiKey) };
     const forwarded = await forwardEvent(event, receiver, new AbortController().signal);
     const { status, error, duration_ms: ms } = forwarded;
     return {
