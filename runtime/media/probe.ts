@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { statSync, writeSync } from 'node:fs';
 import { fileTypeFromFile } from 'file-type';
 import type { FileRefusal, MediaFacts } from './inspector.ts';
 import { endWithParent } from './run-bounded.ts';
@@ -21,7 +21,7 @@ async function inspectFile(filePath: string): Promise<MediaFacts | FileRefusal> 
   const facts =
     found.kind === 'image'
       ? await (await import('./read-image.ts')).readImage(filePath)
-      : await (await import('./read-video.ts')).readVideo(filePath, found.lacksFtyp);
+      : await (await import('./read-video.ts')).readVideo(filePath);
   return 'refusal' in facts ? facts : { type: found.type, ...facts };
 }
 
@@ -54,56 +54,15 @@ const kinds: Readonly<Record<string, { readonly kind: 'image' | 'video'; readonl
  * what to do; other files are null. SVG is not accepted: it may contain scripts, and no network accepts it.
  */
 async function mediaType(filePath: string) {
-  const byBoxes = typeByBoxes(filePath);
-  const found = byBoxes ?? (await fileTypeFromFile(filePath))?.mime;
+  const found = (await fileTypeFromFile(filePath))?.mime;
   const known = found && kinds[found];
   if (known) {
-    return { ...known, lacksFtyp: byBoxes !== null };
+    return known;
   }
 
   const [kind, name = ''] = found?.split('/') ?? [];
   const better = kind === 'image' ? 'JPEG' : kind === 'video' ? 'MP4' : null;
   return better && { other: `${name.replace('x-', '').toUpperCase()}: convert it to ${better}` };
-}
-
-/** Boxes that may start a QuickTime file instead of `ftyp`. */
-const firstBoxTypes = new Set(['moov', 'mdat', 'wide', 'free', 'skip', 'pnot', 'udta']);
-
-/** The most boxes before the `ftyp` of an MP4; usually there is at most one. */
-const mostBoxes = 16;
-
-/**
- * Returns the type of a video that does not start with `ftyp`: MP4 when it follows later, otherwise QuickTime, which
- * does not need it. Null for other files.
- */
-function typeByBoxes(filePath: string): 'video/quicktime' | 'video/mp4' | null {
-  const file = openSync(filePath, 'r');
-  try {
-    const head = Buffer.alloc(16);
-    for (let [position, count] = [0, 0]; count < mostBoxes; count += 1) {
-      const read = readSync(file, head, 0, 16, position);
-      const name = head.toString('latin1', 4, 8);
-      if (read < 8 || (count === 0 && !firstBoxTypes.has(name))) {
-        return count === 0 ? null : 'video/quicktime';
-      }
-
-      if (name === 'ftyp') {
-        return head.toString('latin1', 8, 12) === 'qt  ' ? 'video/quicktime' : 'video/mp4';
-      }
-
-      const [short, long] = [head.readUInt32BE(0), head.readBigUInt64BE(8)];
-      const size = short === 1 ? Number(long) : short;
-      if (size < 8) {
-        return count === 0 && size !== 0 ? null : 'video/quicktime';
-      }
-
-      position += size;
-    }
-
-    return 'video/quicktime';
-  } finally {
-    closeSync(file);
-  }
 }
 
 // At the end, because it needs everything above.

@@ -1,6 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import {
-  CustomSource,
   FilePathSource,
   Input,
   MP4,
@@ -8,24 +6,16 @@ import {
   WEBM,
   type InputAudioTrack,
   type InputVideoTrack,
-  type Source,
 } from 'mediabunny';
 import type { MediaDetails } from '../../domain/media.ts';
 import type { FileRefusal, PictureFacts } from './inspector.ts';
 
-/**
- * Reads a video's tables. Decodes nothing.
- *
- * @param lacksFtyp Whether it is an MP4 or QuickTime file that does not start with `ftyp`.
- */
-export async function readVideo(
-  filePath: string,
-  lacksFtyp: boolean,
-): Promise<PictureFacts | FileRefusal> {
+/** Reads a video's tables. Decodes nothing. */
+export async function readVideo(filePath: string): Promise<PictureFacts | FileRefusal> {
   const unreadable = { refusal: 'The file begins like a video but cannot be read as one.' };
   try {
     const input = new Input({
-      source: sourceOf(filePath, lacksFtyp),
+      source: new FilePathSource(filePath),
       formats: [MP4, QTFF, WEBM],
     });
     const track = await input.getPrimaryVideoTrack();
@@ -47,28 +37,6 @@ export async function readVideo(
   } catch {
     return unreadable;
   }
-}
-
-/** The library detects QuickTime by a leading `ftyp`, which a file may lack. */
-const front = Buffer.from('\0\0\0\u0014ftypqt  \0\0\0\0qt  ', 'latin1');
-
-function sourceOf(filePath: string, lacksFtyp: boolean): Source {
-  if (!lacksFtyp) {
-    return new FilePathSource(filePath);
-  }
-
-  // Only tables are read, so the wrong offsets of pictures, shifted by this box, do not matter.
-  const file = openSync(filePath, 'r');
-  return new CustomSource({
-    getSize: () => front.length + fstatSync(file).size,
-    read: (start, end) => {
-      const own = front.subarray(start, end);
-      const rest = Buffer.alloc(end - start - own.length);
-      readSync(file, rest, 0, rest.length, Math.max(0, start - front.length));
-      return Buffer.concat([own, rest]);
-    },
-    dispose: () => closeSync(file),
-  });
 }
 
 /** Larger values are implausible and do not fit into the database's columns. */
