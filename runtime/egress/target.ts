@@ -157,7 +157,8 @@ function withAdvice(
   setting: string | undefined,
 ): string | null {
   const address = parseAddress(host === 'localhost' ? '127.0.0.1' : host);
-  const isLocal = address && localRanges.some((one) => isInRange(address, one));
+  const isLocal =
+    address && ['loopback', 'private', 'uniqueLocal'].includes(address.parsed.range());
   if (problem === null || setting === undefined || !isLocal || (isOwn && !isBesideUs)) {
     return problem;
   }
@@ -227,59 +228,17 @@ export function problemInPublic(target: RequestTarget): string | null {
   return isLocalName ? 'The host of the URL is not a public name.' : null;
 }
 
-const range = (text: string): AddressRange => {
-  const parsed = parseRange(text);
-  if (!parsed) {
-    throw new Error(`${text} is not a range.`);
-  }
-
-  return parsed;
-};
-
-/** Loopback and private networks. */
-const localRanges = [
-  '127.0.0.0/8',
-  '10.0.0.0/8',
-  '172.16.0.0/12',
-  '192.168.0.0/16',
-  '::1/128',
-  'fc00::/7',
-].map(range);
-
-/** Ranges that IANA's registry of special IPv4 addresses does not list as globally reachable, and one more. */
-const refusedIPv4 = [
-  '0.0.0.0/8', // this host
-  '10.0.0.0/8', // private
-  '100.64.0.0/10', // carrier NAT, and a cloud's metadata at 100.100.100.200
-  '127.0.0.0/8', // loopback
+/** Ranges that the library calls unicast. */
+const alsoRefused = [
   '168.63.129.16/32', // public by its number, yet the host agent of every Azure machine
-  '169.254.0.0/16', // link-local, the metadata of most clouds
-  '172.16.0.0/12', // private
-  '192.0.0.0/24', // protocol assignments, metadata at 192.0.0.192
-  '192.0.2.0/24', // documentation
-  '192.88.99.0/24', // the old 6to4 relays
-  '192.168.0.0/16', // private
-  '198.18.0.0/15', // benchmarks
-  '198.51.100.0/24', // documentation
-  '203.0.113.0/24', // documentation
-  '224.0.0.0/4', // multicast
-  '240.0.0.0/4', // reserved, broadcast
-].map(range);
+  '3ffe::/16', // the old 6bone
+].map(parseRange);
 
 /**
  * The only IPv6 space that is allocated for public use. All ranges that can wrap an IPv4 address unnoticed (mapped,
  * compatible, translated, NAT64) are outside of it.
  */
-const globalIPv6 = range('2000::/3');
-
-const refusedIPv6 = [
-  '2001::/23', // protocol assignments: Teredo, ORCHID, benchmarks
-  '2001:db8::/32', // documentation
-  '2002::/16', // 6to4: wraps an IPv4 address
-  '2620:4f:8000::/48', // AS112
-  '3ffe::/16', // the old 6bone
-  '3fff::/20', // documentation
-].map(range);
+const globalIPv6 = parseRange('2000::/3');
 
 /**
  * Whether an address belongs to the public internet, by its bits alone.
@@ -287,11 +246,13 @@ const refusedIPv6 = [
  * An IPv6 address that wraps an IPv4 address is refused, not checked as the IPv4 address, so that no spelling passes
  * where the address itself would not.
  *
- * Source: the IANA special-purpose registries for IPv4 and IPv6, and RFC 4291 section 2.4.
+ * Source: the IANA special-purpose registries for IPv4 and IPv6, as ipaddr.js has them, and RFC 4291 section 2.4.
  */
 export function isPublicAddress(address: Address): boolean {
-  const within = (ranges: readonly AddressRange[]) => ranges.some((one) => isInRange(address, one));
-  return address.family === 4
-    ? !within(refusedIPv4)
-    : isInRange(address, globalIPv6) && !within(refusedIPv6);
+  const within = (one: AddressRange | null) => one !== null && isInRange(address, one);
+  return (
+    address.parsed.range() === 'unicast' &&
+    !alsoRefused.some(within) &&
+    (address.family === 4 || within(globalIPv6))
+  );
 }
