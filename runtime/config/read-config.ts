@@ -5,7 +5,14 @@ import type { Quotas } from '../../domain/quotas.ts';
 import type { StorageSettings } from '../storage/create-storage.ts';
 import { egressAllow, returnUrls, type EgressAllow } from './allowed-addresses.ts';
 import { databaseConnection, DatabaseUrlError } from './database-connection.ts';
-import { ConfigError, optionalAddress, textSetting, wholeNumber, type Env } from './settings.ts';
+import {
+  address,
+  ConfigError,
+  optionalAddress,
+  textSetting,
+  wholeNumber,
+  type Env,
+} from './settings.ts';
 
 /** The settings of the processes. Each network's settings are in its folder; docs/operate/settings.md lists all of them. */
 export type Config = {
@@ -49,11 +56,11 @@ export function readConfig(env: Env = process.env): Config {
   const problems: string[] = [];
   const config = {
     host: textSetting(env, 'HOST', '127.0.0.1'),
-    port: port(env, problems),
-    workerHealthPort: workerHealthPort(env, problems),
+    port: wholeNumber(env, 'PORT', aPort(3000), problems),
+    workerHealthPort: wholeNumber(env, 'PUNCTUAL_WORKER_HEALTH_PORT', aPort(3001), problems),
     publicUrl: publicUrl(env, problems),
     databaseUrl: databaseUrl(env, problems),
-    databasePoolSize: databasePoolSize(env, problems),
+    databasePoolSize: wholeNumber(env, 'PUNCTUAL_DATABASE_POOL', poolSizes, problems),
     migrates: migrates(env, problems),
     secretKey: secretKey(env, problems),
     logLevel: logLevel(env, problems),
@@ -73,7 +80,7 @@ export function readConfig(env: Env = process.env): Config {
     returnUrls: returnUrls(env, problems),
     brand: brand(env, problems),
     workflowBundle: workflowBundle(env, problems),
-    trustedProxies: trustedProxies(env, problems),
+    trustedProxies: wholeNumber(env, 'PUNCTUAL_TRUST_PROXY', proxies, problems),
   };
   if (problems.length > 0) {
     throw new ConfigError(problems);
@@ -81,17 +88,6 @@ export function readConfig(env: Env = process.env): Config {
 
   return config;
 }
-
-const port = (env: Env, problems: string[]): number =>
-  wholeNumber(env, 'PORT', { otherwise: 3000, least: 0, most: 65_535 }, problems);
-
-const workerHealthPort = (env: Env, problems: string[]): number =>
-  wholeNumber(
-    env,
-    'PUNCTUAL_WORKER_HEALTH_PORT',
-    { otherwise: 3001, least: 0, most: 65_535 },
-    problems,
-  );
 
 function publicUrl(env: Env, problems: string[]): string {
   const given = textSetting(env, 'PUNCTUAL_PUBLIC_URL', '');
@@ -101,19 +97,11 @@ function publicUrl(env: Env, problems: string[]): string {
     return `http://${host.includes(':') ? `[${host}]` : host}:${textSetting(env, 'PORT', '3000')}`;
   }
 
-  const url = URL.parse(given);
-  if (!url || !/^https?:$/v.test(url.protocol) || url.search !== '' || url.hash !== '') {
-    problems.push(
-      `PUNCTUAL_PUBLIC_URL must be an address such as https://punctual.example, not "${given}".`,
-    );
-  }
-
-  return given.replace(/(?<!\/)\/+$/v, '');
+  return address(env, 'PUNCTUAL_PUBLIC_URL', 'https://punctual.example', problems);
 }
 
 /** At least two, so that one slow statement does not block every other query of the process. */
-const databasePoolSize = (env: Env, problems: string[]): number =>
-  wholeNumber(env, 'PUNCTUAL_DATABASE_POOL', { otherwise: 10, least: 2, most: 10_000 }, problems);
+const poolSizes = { otherwise: 10, least: 2, most: 10_000 };
 
 function databaseUrl(env: Env, problems: string[]): string {
   const given = textSetting(env, 'DATABASE_URL', '');
@@ -236,6 +224,8 @@ function mediaSettings(env: Env, problems: string[]): StorageSettings {
   return { mediaDir, s3, leastFree };
 }
 
+const aPort = (otherwise: number) => ({ otherwise, least: 0, most: 65_535 });
+const proxies = { otherwise: 0, least: 0, most: 10 };
 const from = (least: 0 | 1, otherwise: number) => ({ otherwise, least, most: 1_000_000 });
 
 /** Requests per minute, in each API process. */
@@ -252,10 +242,6 @@ const rateLimits = (env: Env, problems: string[]): RateLimits => ({
   writes: wholeNumber(env, 'PUNCTUAL_RATE_LIMIT_WRITES', from(1, 60), problems),
   wrongKeys: wholeNumber(env, 'PUNCTUAL_RATE_LIMIT_WRONG_KEYS', from(1, 30), problems),
 });
-
-/** Number of proxies in front of the API. Each appends its caller's address to `X-Forwarded-For`. */
-const trustedProxies = (env: Env, problems: string[]): number =>
-  wholeNumber(env, 'PUNCTUAL_TRUST_PROXY', { otherwise: 0, least: 0, most: 10 }, problems);
 
 const upTo = (otherwise: number) => ({ otherwise, least: 0, most: 999_999_999_999_999 });
 

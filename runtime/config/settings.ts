@@ -1,3 +1,5 @@
+import { nearestName } from '../nearest-name.ts';
+
 export type Env = Readonly<Record<string, string | undefined>>;
 
 /** Lists every missing or wrong setting at once, so that the operator can fix all of them before the next start. */
@@ -177,22 +179,6 @@ export const knownSettings: readonly string[] = [
   'PUNCTUAL_YOUTUBE_UNITS_PER_WORKSPACE_PER_DAY',
 ];
 
-const temporalSettings: readonly string[] = [
-  'TEMPORAL_ADDRESS',
-  'TEMPORAL_API_KEY',
-  'TEMPORAL_CONFIG_FILE',
-  'TEMPORAL_NAMESPACE',
-  'TEMPORAL_PROFILE',
-  'TEMPORAL_TLS',
-  'TEMPORAL_TLS_CLIENT_CERT_DATA',
-  'TEMPORAL_TLS_CLIENT_CERT_PATH',
-  'TEMPORAL_TLS_CLIENT_KEY_DATA',
-  'TEMPORAL_TLS_CLIENT_KEY_PATH',
-  'TEMPORAL_TLS_SERVER_CA_CERT_DATA',
-  'TEMPORAL_TLS_SERVER_CA_CERT_PATH',
-  'TEMPORAL_TLS_SERVER_NAME',
-];
-
 /** Settings without a prefix, which users often write with one. */
 const unprefixed = ['DATABASE_URL', 'HOST', 'LOG_LEVEL', 'PORT', 'SECRET_KEY'];
 
@@ -217,12 +203,6 @@ export function unknownSettings(env: Env): string[] {
       return [`Unknown setting ${name}. ${hint}`];
     }
 
-    // Other programs use this prefix too, so only a likely typo is refused.
-    if (name.startsWith('TEMPORAL_') && !temporalSettings.includes(name)) {
-      const nearest = nearestOf(temporalSettings, name, 2);
-      return nearest ? [`Unknown setting ${name}. Did you mean ${nearest}?`] : [];
-    }
-
     return [];
   });
 }
@@ -240,26 +220,4 @@ const servicesIn = (env: Env): string[] =>
     .flatMap((service) => [`${service}SERVICE_`, `${service}PORT`]);
 
 const nearestTo = (name: string): string | undefined =>
-  unprefixed.find((other) => name === `PUNCTUAL_${other}`) ??
-  nearestOf(knownSettings, name, (name.length - 'PUNCTUAL_'.length) / 3);
-
-function nearestOf(known: readonly string[], name: string, most: number): string | undefined {
-  const ranked = known
-    .map((other) => ({ other, edits: editsBetween(name, other) }))
-    .toSorted((one, another) => one.edits - another.edits);
-  return ranked[0] && ranked[0].edits <= most ? ranked[0].other : undefined;
-}
-
-/** Levenshtein distance. */
-function editsBetween(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (const [done, character] of [...one].entries()) {
-    const next = [done + 1];
-    for (const [index, wanted] of [...other].entries()) {
-      const replaced = (row[index] ?? 0) + (character === wanted ? 0 : 1);
-      next.push(Math.min(replaced, (row[index + 1] ?? 0) + 1, (next[index] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
-}
+  unprefixed.find((other) => name === `PUNCTUAL_${other}`) ?? nearestName(name, knownSettings);

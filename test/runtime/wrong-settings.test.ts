@@ -67,7 +67,6 @@ test('an unknown setting is refused with the most similar known name', (t) => {
     PUNCTUAL_DATABSE_POOL: 'Did you mean PUNCTUAL_DATABASE_POOL?',
     PUNCTUAL_LOG_LEVEL: 'Did you mean LOG_LEVEL?',
     PUNCTUAL_DATABASE_URL: 'Did you mean DATABASE_URL?',
-    TEMPORAL_ADRESS: 'Did you mean TEMPORAL_ADDRESS?',
     PUNCTUAL_WEATHER_FORECAST: 'Unset it; docs/operate/settings.md lists them all.',
   };
   for (const [name, hint] of Object.entries(refused)) {
