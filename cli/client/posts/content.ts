@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { CallOptions, NewPost, Punctual } from '../../../sdk/src/index.ts';
-import type { Session, Values } from '../../command.ts';
+import type { Values } from '../../command.ts';
 import { UsageError } from '../../failures.ts';
 import { given, text, texts } from '../../flags.ts';
 import { readInput } from '../../input.ts';
@@ -36,12 +36,7 @@ type Content = Values<typeof contentFlags>;
  *
  * @param uploads Options of the uploads; null for a dry run, which must not store anything.
  */
-export async function contentOf(
-  session: Session,
-  client: Punctual,
-  content: Content,
-  uploads: CallOptions | null,
-) {
+export async function contentOf(client: Punctual, content: Content, uploads: CallOptions | null) {
   const { body, thread, channel, at, timezone, media, alt, options, tag, externalId } = content;
   if (at === undefined && timezone !== undefined) {
     throw new UsageError('--timezone is the zone of --at, which is missing.');
@@ -62,7 +57,7 @@ export async function contentOf(
       body: body === '-' ? (await readInput()).trimEnd() : body,
       thread,
       channel_ids: ids,
-      media: media && (await mediaOf(session, media, alt ?? [], uploads)),
+      media: media && (await mediaOf(client, media, alt ?? [], uploads)),
       channel_options: options === undefined ? undefined : await optionsOf(client, options, ids),
       tags: tag,
       external_id: externalId,
@@ -83,7 +78,7 @@ async function optionsOf(
 }
 
 async function mediaOf(
-  session: Session,
+  client: Punctual,
   media: readonly string[],
   alts: readonly string[],
   uploads: CallOptions | null,
@@ -102,7 +97,7 @@ async function mediaOf(
     } else if (uploads) {
       // A key of each file's own, so that a repeated command finds the same files.
       const own = given({ idempotencyKey: key && `${key}/media/${index}` });
-      items.push({ media_id: (await uploadFile(session, one, {}, own)).media.id, ...item });
+      items.push({ media_id: (await uploadFile(client, one, {}, own)).media.id, ...item });
     } else {
       throw new UsageError(
         `--dry-run stores nothing. Upload ${one} by "punctual media upload", and give its id.`,

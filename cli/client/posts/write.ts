@@ -31,7 +31,7 @@ export const create = command({
 
     const client = await session.client();
     const options = given({ idempotencyKey });
-    const body = await contentOf(session, client, content, dryRun ? null : options);
+    const body = await contentOf(client, content, dryRun ? null : options);
     if (dryRun) {
       return validationAnswer(await client.posts.validate(body), content.timezone);
     }
@@ -81,7 +81,7 @@ export const edit = command({
     const stays = at !== undefined && content.timezone === undefined;
     const zone = stays ? (await client.posts.get(id)).post.timezone : null;
     const timezone = zone ?? content.timezone;
-    const fields = await contentOf(session, client, { ...content, timezone }, {});
+    const fields = await contentOf(client, { ...content, timezone }, {});
     const replaced = {
       ...(body === undefined ? {} : { thread: null }),
       ...(thread === undefined ? {} : { body: null }),
