@@ -29,12 +29,6 @@ export const egressSettings = {
  * only with an explicit confirmation.
  */
 export function egressAllow(env: Env, problems: string[]): EgressAllow {
-  if (textSetting(env, 'PUNCTUAL_EGRESS_ALLOW', '') !== '') {
-    problems.push(
-      `PUNCTUAL_EGRESS_ALLOW was removed, because it opened its addresses for every purpose. Use ${egressSettings.networks} for accounts on your own servers, ${egressSettings.webhooks} for the webhook endpoints of all workspaces, ${egressSettings.downloads} for their media_urls.`,
-    );
-  }
-
   return {
     networks: listOf(egressSettings.networks, env, problems),
     webhooks: listOf(egressSettings.webhooks, env, problems),

@@ -182,11 +182,9 @@ export const knownSettings: readonly string[] = [
 /** Settings without a prefix, which users often write with one. */
 const unprefixed = ['DATABASE_URL', 'HOST', 'LOG_LEVEL', 'PORT', 'SECRET_KEY'];
 
-/** Settings of the tests, and one that `egressAllow` refuses with a more helpful message. */
+/** Settings of the tests. */
 const isExempt = (name: string): boolean =>
-  name.startsWith('PUNCTUAL_TEST_') ||
-  name === 'PUNCTUAL_CHROMIUM' ||
-  name === 'PUNCTUAL_EGRESS_ALLOW';
+  name.startsWith('PUNCTUAL_TEST_') || name === 'PUNCTUAL_CHROMIUM';
 
 /** @returns a sentence for each unknown setting. */
 export function unknownSettings(env: Env): string[] {

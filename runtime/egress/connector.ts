@@ -23,7 +23,7 @@ export function guardConnector(
     const fail = (error: unknown) => callback(toEgressError(error, { maybeSent: false }), null);
     // In the same tick as the connection: undici dials again and again when data arrives before the request.
     const finish = (outcome: DialOutcome) =>
-      outcome instanceof Error ? fail(outcome) : callback(null, passContinue(outcome));
+      outcome instanceof Error ? fail(outcome) : callback(null, outcome);
 
     // `host` keeps the name, so the certificate is verified for the name.
     const dial: Dial = (address, settle) =>
@@ -168,49 +168,4 @@ function close(outcome: DialOutcome): void {
   if (outcome instanceof Socket) {
     outcome.on('error', () => {}).destroy(new Error('Another address was faster.'));
   }
-}
-
-const announcement = /^HTTP\/1\.[01] (1\d\d)(?=[ \r])/v;
-
-/** Index of the status code's last digit in such a line. */
-const lastDigit = 'HTTP/1.1 10'.length;
-
-/**
- * Renames an unrequested `100 Continue` to `103`. Some proxies send it before every response, and undici closes the
- * connection, although RFC 9110 (section 15.2) requires clients to ignore it.
- *
- * Only looks at the first data after a request was written, and only at whole status lines: they are sent in one piece.
- */
-function passContinue(socket: Socket): Socket {
-  const read = socket.read.bind(socket);
-  let answeredBytes = -1;
-  socket.read = (size) => {
-    const chunk: unknown = read(size);
-    if (Buffer.isBuffer(chunk) && socket.bytesWritten > answeredBytes && !isAnnouncement(chunk)) {
-      answeredBytes = socket.bytesWritten;
-    }
-
-    return chunk;
-  };
-  return socket;
-}
-
-/** Renames each `100` among the leading 1xx responses. @returns whether nothing follows them yet. */
-function isAnnouncement(chunk: Buffer): boolean {
-  let from = 0;
-  while (from < chunk.length) {
-    const [, status] = announcement.exec(chunk.toString('latin1', from, from + 13)) ?? [];
-    const end = chunk.indexOf('\r\n\r\n', from);
-    if (status === '100') {
-      chunk.write('3', from + lastDigit, 'latin1');
-    }
-
-    if (status === undefined || end === -1) {
-      return false;
-    }
-
-    from = end + 4;
-  }
-
-  return true;
 }

@@ -124,8 +124,8 @@ const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8');
 const namesIn = (text: string, pattern: RegExp): readonly string[] =>
   [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))].toSorted();
 
-/** A setting of an earlier version, and names in examples of the API. */
-const none = new Set(['PUNCTUAL_EGRESS_ALLOW', 'PUNCTUAL_SECRET', 'PUNCTUAL_URL']);
+/** Names in examples of the API. */
+const none = new Set(['PUNCTUAL_SECRET', 'PUNCTUAL_URL']);
 
 test('the page of settings and the list of known names have exactly the settings that the programs read', (t) => {
   const folders = 'accounts,activities,api,cli,db,networks,runtime,sandbox,scripts,temporal,worker';

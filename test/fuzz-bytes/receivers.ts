@@ -11,7 +11,7 @@ const goodAnswers = [
   'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok',
   'HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n',
   'HTTP/1.1 500 Oops\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
-  'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n',
+  'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n',
   'HTTP/1.0 301 Moved\r\nlocation: http://127.0.0.1/\r\n\r\n',
   'HTTP/1.1 429 Slow\r\nretry-after: 10\r\ncontent-length: 0\r\n\r\n',
 ].map((text) => Buffer.from(text, 'latin1'));

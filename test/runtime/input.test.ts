@@ -96,7 +96,7 @@ test('every setting is read, and an empty one counts as not set', (t) => {
     temporalUiUrl: 'https://temporal.example',
     trustedProxies: 2,
   });
-  const blank = { ...needed, HOST: '', PORT: ' ', LOG_LEVEL: '', PUNCTUAL_EGRESS_ALLOW: '' };
+  const blank = { ...needed, HOST: '', PORT: ' ', LOG_LEVEL: '' };
   t.deepEqual(readConfig(blank), readConfig(needed));
 });
 
@@ -108,7 +108,6 @@ test('all wrong settings are reported at once, and no secret is repeated', (t) =
     PORT: 'web',
     PUNCTUAL_DATABASE_POOL: '-1',
     LOG_LEVEL: 'loud',
-    PUNCTUAL_EGRESS_ALLOW: '127.0.0.1/32:8080',
     PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: '127.0.0.1',
     PUNCTUAL_NAT64_PREFIXES: '64:ff9b::/64',
     PUNCTUAL_PUBLIC_URL: 'punctual.example',
@@ -126,7 +125,6 @@ test('all wrong settings are reported at once, and no secret is repeated', (t) =
     'LOG_LEVEL',
     'PORT',
     'PUNCTUAL_DATABASE_POOL',
-    'PUNCTUAL_EGRESS_ALLOW',
     'PUNCTUAL_EGRESS_ALLOW_WEBHOOKS',
     'PUNCTUAL_NAT64_PREFIXES',
     'PUNCTUAL_PUBLIC_URL',
@@ -201,16 +199,6 @@ for (const purpose of ['networks', 'webhooks', 'downloads'] as const) {
     t.deepEqual(readConfig({ ...production, [name]: ' ' }).egressAllow, noneOpen);
   });
 }
-
-test('the old list of allowed addresses for everything is refused, with its replacements', (t) => {
-  const problems = problemsOf({ ...needed, PUNCTUAL_EGRESS_ALLOW: '10.0.0.0/8:443' });
-  t.is(problems.length, 1);
-  for (const purpose of ['NETWORKS', 'WEBHOOKS', 'DOWNLOADS']) {
-    t.true(problems[0]?.includes(`PUNCTUAL_EGRESS_ALLOW_${purpose} for `), problems[0]);
-  }
-
-  t.deepEqual(readConfig({ ...needed, PUNCTUAL_EGRESS_ALLOW: ' ' }).egressAllow, noneOpen);
-});
 
 for (const main of ['api/main.ts', 'worker/main.ts']) {
   test(`${main} does not start in production with an unconfirmed allow list, and says why`, async (t) => {
