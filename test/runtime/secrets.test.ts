@@ -139,16 +139,3 @@ test('Web Crypto, and openssl if the machine has it, compute the same signature 
     }
   }
 });
-
-test('another secret, time or body changes the signature', (t) => {
-  const signatures = [
-    webhookSignature('whsec_a', 1_700_000_000, 'x'),
-    webhookSignature('whsec_b', 1_700_000_000, 'x'),
-    webhookSignature('a', 1_700_000_000, 'x'),
-    webhookSignature('whsec_a', 1_700_000_001, 'x'),
-    webhookSignature('whsec_a', 1_700_000_000, 'y'),
-    webhookSignature('whsec_a', 170_000_000, '0.x'),
-  ];
-  t.is(new Set(signatures).size, signatures.length);
-  t.true(signatures.every((signature) => /^sha256=[0-9a-f]{64}$/v.test(signature)));
-});

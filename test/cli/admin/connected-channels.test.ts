@@ -106,14 +106,6 @@ test('a post is shown with the options of its channels, their defaults and all w
   t.like(data.channels[0], { options: shown, default_options: language });
 });
 
-test('a post whose channels have no options is shown without them', async (t) => {
-  const client = await newClient(punctual());
-  const channel = await storeChannel(punctual(), client.workspaceId);
-  const { id } = (await client.post('/posts', { body: 'x', channel_ids: [channel] })).body.post;
-  const { text } = await adminOf(punctual()).call('post', 'show', id);
-  t.notRegex(text, /Options|defaults|Warning/v);
-});
-
 test('a post is shown with a rate limit that holds or made it late, and without one of before its time', async (t) => {
   const client = await newClient(punctual());
   const channel = await storeChannel(punctual(), client.workspaceId);

@@ -123,14 +123,6 @@ test('options may be anywhere, ids in upper case, and an option without a value 
   t.like(list.input, { failed: true, limit: 3 });
 });
 
-test('exclusive options need exactly one', async (t) => {
-  for (const args of [[], ['--failed', '--overdue'], ['--limit', '3']]) {
-    const { code, stderr } = await runAdmin(['post', 'list', ...args], none);
-    t.is(code, 2);
-    t.regex(stderr, /one of --overdue, --failed, --unconfirmed is wanted/v);
-  }
-});
-
 const secret = 'T0ken-of-mine';
 const words = ['channel', 'add-mastodon', 'w', '--url', 'https://a.example'];
 

@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { CommandDeps } from '../../../cli/admin/command.ts';
 import { createWorkspace } from '../../../cli/admin/workspaces.ts';
 import { createSealer } from '../../../runtime/secrets.ts';
-import { blueskyAccount, mastodonAccount, networkPorts } from '../../support/accounts.ts';
+import { mastodonAccount, networkPorts } from '../../support/accounts.ts';
 import { clientFor } from '../../support/client.ts';
 import { emptyDatabase } from '../../support/database.ts';
 import { ownPool, sharedApi } from '../../support/kit.ts';
@@ -150,14 +150,12 @@ async function secretFile(t: ExecutionContext, secret: string): Promise<string> 
 async function workspace(t: ExecutionContext) {
   const { orm, secretKey } = api.punctual;
   const workspaceId = await createWorkspace(orm.em.fork(), 'Test');
-  const wordsFor = (kind: string, options: Record<string, string>): string[] => {
+  const wordsFor = (options: Record<string, string>): string[] => {
     const words = Object.entries(options).map(([name, value]) => `--${name}=${value}`);
-    return ['channel', kind, workspaceId, ...words];
+    return ['channel', 'add-mastodon', workspaceId, ...words];
   };
-  const add = async (kind: string, { secret = '', ...options }: Record<string, string>) => {
-    const option = kind === 'add-mastodon' ? 'token-file' : 'app-password-file';
-    return call(...wordsFor(kind, { ...options, [option]: await secretFile(t, secret) }));
-  };
+  const add = async ({ secret = '', ...options }: Record<string, string>) =>
+    call(...wordsFor({ ...options, 'token-file': await secretFile(t, secret) }));
   const rows = (): Promise<Row[]> =>
     orm.em
       .fork()
@@ -187,7 +185,7 @@ needs('gotosocial')(
 
     // As a process, which reads its egress settings.
     const { code, stdout, stderr } = await runAdmin(
-      [...wordsFor('add-mastodon', options), '--json'],
+      [...wordsFor(options), '--json'],
       {
         DATABASE_URL: databaseUrl,
         SECRET_KEY: secretKey,
@@ -215,7 +213,7 @@ needs('gotosocial')(
     const account = await mastodonAccount();
     const { add, rows, workspaceId } = await workspace(t);
     const options = { url: account.baseUrl, secret: account.accessToken };
-    await add('add-mastodon', options);
+    await add(options);
     const before = onlyRow(t, await rows());
     await api.punctual.orm.em
       .fork()
@@ -224,7 +222,7 @@ needs('gotosocial')(
         [workspaceId],
       );
 
-    const { data } = await add('add-mastodon', options);
+    const { data } = await add(options);
 
     t.is(data.channel.id, before.id);
     const after = onlyRow(t, await rows());
@@ -238,49 +236,12 @@ needs('gotosocial')('a refused token connects no account', async (t) => {
   const { add, rows } = await workspace(t);
   await account.revoke();
   for (const token of ['wrong', account.accessToken]) {
-    const connecting = add('add-mastodon', { url: account.baseUrl, secret: token });
+    const connecting = add({ url: account.baseUrl, secret: token });
     const error = await t.throwsAsync(connecting, { code: 'access_lost' });
     t.false(error.message.includes(account.accessToken));
   }
 
-  const nobody = add('add-mastodon', { url: 'http://127.0.0.1:1', secret: 'x' });
+  const nobody = add({ url: 'http://127.0.0.1:1', secret: 'x' });
   await t.throwsAsync(nobody, { code: 'network_unavailable' });
-  t.deepEqual(await rows(), []);
-});
-
-needs('pds')(
-  'a Bluesky account is connected with its handle and app password, which the database does not reveal',
-  async (t) => {
-    const account = await blueskyAccount();
-    const { add, rows, sealer } = await workspace(t);
-    const login = { url: account.baseUrl, handle: `@${account.handle}` };
-    const options = { ...login, secret: account.appPassword };
-
-    const { data } = await add('add-bluesky', options);
-
-    const row = onlyRow(t, await rows());
-    t.like(row, { platform: 'bluesky', handle: account.handle, remote_id: account.did });
-    t.deepEqual(data.channel, { id: row.id, platform: 'bluesky', handle: account.handle });
-    t.false(JSON.stringify(row).includes(account.appPassword));
-    const opened = sealer.open(row.sealed_credentials, `channel/${row.id}/credentials`);
-    t.like(JSON.parse(opened), { appPassword: account.appPassword });
-    const session = sealer.open(row.sealed_session ?? '', `channel/${row.id}/session`);
-    t.false(JSON.stringify(row).includes(JSON.parse(session).accessJwt));
-
-    const again = await add('add-bluesky', { ...options, handle: account.did });
-    t.is(again.data.channel.id, row.id);
-    t.is((await rows()).length, 1);
-  },
-);
-
-needs('pds')('a refused app password connects no account', async (t) => {
-  const account = await blueskyAccount();
-  const { add, rows } = await workspace(t);
-  const wrong = {
-    url: account.baseUrl,
-    handle: account.handle,
-    secret: 'aaaa-bbbb-cccc-dddd',
-  };
-  await t.throwsAsync(add('add-bluesky', wrong), { code: 'access_lost' });
   t.deepEqual(await rows(), []);
 });

@@ -15,39 +15,6 @@ const isPublic = (text: string): boolean => {
   return isPublicAddress(address);
 };
 
-const edges: readonly (readonly [before: string, first: string, last: string, after: string])[] = [
-  ['9.255.255.255', '10.0.0.0', '10.255.255.255', '11.0.0.0'],
-  ['100.63.255.255', '100.64.0.0', '100.127.255.255', '100.128.0.0'],
-  ['126.255.255.255', '127.0.0.0', '127.255.255.255', '128.0.0.0'],
-  ['168.63.129.15', '168.63.129.16', '168.63.129.16', '168.63.129.17'],
-  ['169.253.255.255', '169.254.0.0', '169.254.255.255', '169.255.0.0'],
-  ['172.15.255.255', '172.16.0.0', '172.31.255.255', '172.32.0.0'],
-  ['191.255.255.255', '192.0.0.0', '192.0.0.255', '192.0.1.0'],
-  ['192.0.1.255', '192.0.2.0', '192.0.2.255', '192.0.3.0'],
-  ['192.88.98.255', '192.88.99.0', '192.88.99.255', '192.88.100.0'],
-  ['192.167.255.255', '192.168.0.0', '192.168.255.255', '192.169.0.0'],
-  ['198.17.255.255', '198.18.0.0', '198.19.255.255', '198.20.0.0'],
-  ['198.51.99.255', '198.51.100.0', '198.51.100.255', '198.51.101.0'],
-  ['203.0.112.255', '203.0.113.0', '203.0.113.255', '203.0.114.0'],
-  ['223.255.255.255', '224.0.0.0', '255.255.255.255', '1.0.0.0'],
-  ['1.0.0.0', '0.0.0.0', '0.255.255.255', '1.0.0.0'],
-  ['2001:200::', '2001::', '2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff', '2001:200::'],
-  ['2001:db7:ffff::1', '2001:db8::', '2001:db8:ffff:ffff:ffff:ffff:ffff:ffff', '2001:db9::'],
-  ['2001:ffff::1', '2002::', '2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff', '2003::'],
-  ['2620:4f:7fff::1', '2620:4f:8000::', '2620:4f:8000:ffff:ffff:ffff:ffff:ffff', '2620:4f:8001::'],
-  ['3ffd::1', '3ffe::', '3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff', '3fff:1000::'],
-  ['3fff:1000::', '3fff::', '3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff', '3fff:1000::'],
-];
-
-for (const [before, first, last, after] of edges) {
-  test(`${first} to ${last} is not public, and its neighbours are`, (t) => {
-    t.true(isPublic(before), before);
-    t.false(isPublic(first), first);
-    t.false(isPublic(last), last);
-    t.true(isPublic(after), after);
-  });
-}
-
 test('only the standard notations of an address are read', (t) => {
   for (const text of [
     '',
@@ -216,26 +183,6 @@ test('an IPv4 address in any IPv6 form never becomes public', (t) => {
 
   t.deepEqual(accepted, []);
   t.true(judged > 5000);
-});
-
-test('no IPv6 address outside 2000::/3 is public', (t) => {
-  const random = randomBits(3);
-  const accepted: string[] = [];
-  let outside = 0;
-  for (let count = 0; count < 6000; count += 1) {
-    const bits = random(128);
-    if (bits >> 125n !== 1n) {
-      outside += 1;
-      if (isAccepted(`[${grouped(bits)}]`)) {
-        accepted.push(grouped(bits));
-      }
-    }
-  }
-
-  t.deepEqual(accepted, []);
-  t.true(outside > 4000);
-  t.false(isAccepted('[1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]'));
-  t.false(isAccepted('[4000::]'));
 });
 
 test('an address that is accepted in a URL is public on its own too', (t) => {

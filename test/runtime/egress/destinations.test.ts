@@ -4,7 +4,7 @@ import { checkDestination, checkUrl } from '../../../runtime/egress/destination.
 import { normalUrl, parseUrl } from '../../../runtime/egress/target.ts';
 import { dns, noDns, turns } from './support/egress.ts';
 import { stopClock } from './support/silent-servers.ts';
-import { acceptedUrls, normalForms, privateAnswers, refusedUrls } from './support/urls.ts';
+import { acceptedUrls, normalForms, refusedUrls } from './support/urls.ts';
 
 const allows = (list: string, address: string, port: number): boolean => {
   const parsed = parseAddress(address);
@@ -211,15 +211,6 @@ test('a host that is longer in Punycode than as typed counts at its full length'
 });
 
 const hook = 'https://hook.example.com/';
-const notPublic = 'The host of the URL does not lead to a public address.';
-
-for (const [id, answers] of Object.entries(privateAnswers)) {
-  test(`${id}: a name that leads to ${answers.join(' and ')} is refused`, async (t) => {
-    const resolve = dns({ 'hook.example.com': answers });
-
-    t.is(await checkDestination(hook, { resolve, allow: [] }), notPublic);
-  });
-}
 
 test('R69: a name with more than 64 addresses is refused', async (t) => {
   const many = Array.from({ length: 65 }, (_, index) => `93.184.216.${index}`);

@@ -58,10 +58,12 @@ test('the connector allows what the check accepts', async (t) => {
 });
 
 for (const [id, answers] of Object.entries(privateAnswers)) {
-  test(`${id}: nothing is dialled when DNS says ${answers.join(' and ')}`, async (t) => {
+  test(`${id}: a name that leads to ${answers.join(' and ')} is refused, and nothing is dialled`, async (t) => {
     const { dialled, connect } = recordingConnector();
-    const egress = testEgress(t, { connect, resolve: dns({ 'hook.example.com': answers }) });
+    const resolve = dns({ 'hook.example.com': answers });
+    const egress = testEgress(t, { connect, resolve });
 
+    t.regex(String(await checkDestination(hook, { resolve, allow: [] })), /to a public address/v);
     t.is(await failure(t, egress.request(post(hook))), 'blocked_destination');
     t.deepEqual(dialled, []);
   });
