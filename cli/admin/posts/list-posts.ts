@@ -15,7 +15,6 @@ import { UsageError } from '../../failures.ts';
 import { count, text, toggle } from '../../flags.ts';
 import { adminCommand } from '../command.ts';
 import { beginning, oneLine } from '../../table.ts';
-import { distance, formatInstant } from '../format.ts';
 import { assertWorkspaceExists } from '../workspaces.ts';
 
 type PostRow = {
@@ -162,11 +161,11 @@ const view = (post: PostRow, channels: readonly ChannelRow[]) => ({
   workspace_id: post.workspace_id,
   status: post.status,
   outcome: outcomeOf(post.status, post.statuses),
-  due_at: formatInstant(post.due_at),
-  updated_at: formatInstant(post.updated_at),
+  due_at: post.due_at?.toISOString() ?? null,
+  updated_at: post.updated_at.toISOString(),
   channels: channels.map(({ post_id: _post, retry_at: at, ...row }) => ({
     ...row,
-    retry_at: formatInstant(at),
+    retry_at: at?.toISOString() ?? null,
   })),
 });
 
@@ -196,4 +195,21 @@ function lineOf(post: PostLine, nowMs: number): string {
       .join('  '),
   );
   return [`${id}  ${outcome ?? status}${late}  workspace ${workspace}`, ...lines].join('\n');
+}
+
+const units = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1000],
+] as const;
+
+/** Formats the distance from now: `3 h ago`, `in 12 min`. @param ms Milliseconds from now. */
+const distance = (ms: number): string => (ms > 0 ? `in ${roughly(ms)}` : `${roughly(ms)} ago`);
+
+/** Formats a duration: `3 h`, `12 min`. @param ms Milliseconds, also negative. */
+function roughly(ms: number): string {
+  const length = Math.abs(ms);
+  const [unit, size] = units.find(([, least]) => length >= least) ?? ['s', 1000];
+  return `${Math.floor(length / size)} ${unit}`;
 }

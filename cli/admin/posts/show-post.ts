@@ -6,7 +6,6 @@ import type { Options } from '../../../networks/content-rules.ts';
 import { postWorkflowId } from '../../../workflows/messages.ts';
 import { adminCommand } from '../command.ts';
 import { beginning, oneLine } from '../../table.ts';
-import { formatInstant } from '../format.ts';
 import { findPost, postArgs } from './lifecycle.ts';
 import {
   loadRecords,
@@ -85,7 +84,7 @@ function aboutLimit(until: Date | null, due: Date | null, now: Date): string[] {
   }
 
   const verb = until > now ? 'holds' : 'held';
-  return [`  A rate limit ${verb} the account or its server until ${formatInstant(until)}.`];
+  return [`  A rate limit ${verb} the account or its server until ${until.toISOString()}.`];
 }
 
 const aboutOptions = (what: string, options: Options | null): string[] =>
@@ -142,10 +141,8 @@ function timelineOf(rows: PostRecords, now: Date): Step[] {
   return steps.toSorted((a, b) => a.at.localeCompare(b.at));
 }
 
-const step = (at: Date | null, what: string): Step[] => {
-  const when = formatInstant(at);
-  return when === null ? [] : [{ at: when, what }];
-};
+const step = (at: Date | null, what: string): Step[] =>
+  at === null ? [] : [{ at: at.toISOString(), what }];
 
 const ofPost = ({ post }: PostRecords, now: Date): Step[] => [
   ...step(post.created_at, 'the post was made'),
