@@ -1,7 +1,4 @@
 import { sql, type RawBuilder } from 'kysely';
-import type { PartState } from '../../domain/live-parts.ts';
-import type { Em } from '../orm.ts';
-import { query } from '../query.ts';
 
 /** Identifies a ledger: the channel of a post. */
 export type LedgerOf = { readonly workspaceId: string; readonly postChannelId: string };
@@ -34,28 +31,3 @@ export const sentPartsSummary = sql`
   select json_build_object('parts', count(distinct pp.part), 'url', (array_agg(pp.url order by pp.part))[1])
   from post_parts pp
   where pp.post_channel_id = pc.id and pp.workspace_id = pc.workspace_id and pp.state = 'sent' having count(*) > 0`;
-
-export type RecordedPart = {
-  readonly post_channel_id: string;
-  readonly part: number;
-  readonly run: number;
-  readonly state: PartState;
-  readonly url: string | null;
-  readonly sending_at: Date | null;
-  readonly created_at: Date;
-  readonly updated_at: Date;
-};
-
-/** Reads all parts of a post, for every channel and run. */
-export const partsOfPost = (
-  em: Em,
-  { workspaceId, postId }: { readonly workspaceId: string; readonly postId: string },
-): Promise<RecordedPart[]> =>
-  query(
-    em,
-    sql<RecordedPart>`
-      select pp.post_channel_id, pp.part, pp.run, pp.state, pp.url, pp.sending_at, pp.created_at, pp.updated_at
-      from post_parts pp
-      join post_channels pc on pc.id = pp.post_channel_id and pc.workspace_id = pp.workspace_id
-      where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} order by pp.run, pp.part`,
-  );

@@ -1,45 +1,192 @@
-import type { RecordedPart } from '../../../db/ledger/parts.ts';
-import { isOpen } from '../../../domain/live-parts.ts';
+import { IsolationLevel } from '@mikro-orm/core';
+import { sql } from 'kysely';
+import { shownStatus } from '../../../db/channel-status.ts';
+import { openInSql } from '../../../db/ledger/parts.ts';
+import { query } from '../../../db/query.ts';
 import { AppError } from '../../../domain/errors.ts';
-import { outcomeOf } from '../../../domain/statuses.ts';
+import { outcomeOf, type PostStatus, type ShownChannelStatus } from '../../../domain/statuses.ts';
 import type { Options } from '../../../networks/content-rules.ts';
 import { postWorkflowId } from '../../../workflows/messages.ts';
-import { adminCommand } from '../command.ts';
 import { beginning, oneLine } from '../../table.ts';
-import { findPost, postArgs } from './lifecycle.ts';
-import {
-  loadRecords,
-  type ChannelRow,
-  type PostRecords,
-  type PostRecordRow,
-} from './load-records.ts';
+import { adminCommand } from '../command.ts';
+import { findPost, postArgs, type OperatedPost } from './lifecycle.ts';
 
 /** Reads the database only, so it works while Temporal is unavailable. */
 export const showPost = adminCommand({
   brief: 'Shows the history of a post: channels, attempts, events, deliveries and its workflow',
   args: postArgs,
   run: async ({ em, workflowLink, now }, { post: given }) => {
-    const rows = await loadRecords(em, await findPost(em, given));
-    if (!rows) {
+    const of = await findPost(em, given);
+    const snapshot = { isolationLevel: IsolationLevel.REPEATABLE_READ, readOnly: true };
+    const { found, rows, steps } = await em.transactional(
+      async (within) => ({
+        found: await query(within, selectPost(of)),
+        rows: await query(within, selectChannels(of)),
+        steps: await query(within, selectSteps(of)),
+      }),
+      snapshot,
+    );
+    const [post] = found;
+    if (!post) {
       throw new AppError('not_found', `There is no post "${given}" any more.`);
     }
 
-    const story = timelineOf(rows, now());
-    const workflowId = postWorkflowId(rows.post.id);
-    const workflow = { id: workflowId, link: workflowLink(workflowId) };
+    const channels = rows.map(withBeginnings);
+    const all = [
+      ...ofPost(post, now()),
+      ...channels.flatMap((row) => ofChannel(row, now())),
+      ...steps,
+    ];
+    const story = all
+      .flatMap(({ at, what }) => (at ? [{ at: at.toISOString(), what: oneLine(what) }] : []))
+      .toSorted((a, b) => a.at.localeCompare(b.at));
+    const id = postWorkflowId(post.id);
+    const workflow = { id, link: workflowLink(id) };
+    const { body: _body, thread, ...rest } = post;
+    const text = beginning(thread?.[0] ?? post.body ?? '(none)', 80);
     const lines = [
-      ...aboutPost(rows),
-      aboutWorkflow(workflow),
+      ...aboutPost(post, channels, text),
+      `Workflow ${id}  ${workflow.link ?? '(no link: PUNCTUAL_TEMPORAL_UI_URL is not set)'}`,
       '',
-      ...rows.channels.map((channel) => aboutChannel(channel, rows.post, now())),
-      ...(rows.channels.length > 0 ? [''] : []),
+      ...channels.map((channel) => aboutChannel(channel, post, now())),
+      ...(channels.length > 0 ? [''] : []),
       ...story.map(({ at, what }) => `${at}  ${what}`),
     ];
-    return { text: lines.join('\n'), data: { ...asData(rows), workflow, story } };
+    const shown = { ...rest, text, parts: thread?.length ?? 1 };
+    return { text: lines.join('\n'), data: { post: shown, channels, workflow, story } };
   },
 });
 
-function aboutPost({ post, channels }: PostRecords): string[] {
+type PostRow = {
+  readonly id: string;
+  readonly workspace_id: string;
+  readonly status: PostStatus;
+  readonly body: string | null;
+  readonly thread: readonly string[] | null;
+  readonly files: number;
+  readonly scheduled_at: Date | null;
+  readonly retried_at: Date | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly published_at: Date | null;
+  readonly revision: number;
+  readonly synced_revision: number;
+  readonly run: number;
+};
+
+const selectPost = ({ workspaceId, postId }: OperatedPost) => sql<PostRow>`
+  select id, workspace_id, status, body, thread, scheduled_at, retried_at, created_at, updated_at, published_at,
+    revision, synced_revision, run, (select count(*)::int from post_media m
+      where m.post_id = p.id and m.workspace_id = p.workspace_id and m.part >= 0) as files
+  from posts p where id = ${postId} and workspace_id = ${workspaceId}`;
+
+type ChannelRow = {
+  readonly channel_id: string;
+  readonly platform: string;
+  readonly handle: string;
+  /** State of the connected account. */
+  readonly state: string;
+  /** End of a rate limit of the account or its server, also a past one. */
+  readonly parked_until: Date | null;
+  readonly status: ShownChannelStatus;
+  readonly url: string | null;
+  readonly error: string | null;
+  readonly error_code: string | null;
+  readonly retry_at: Date | null;
+  readonly tries: number;
+  readonly published_at: Date | null;
+  readonly settled_at: Date | null;
+  /** Warning from the post's creation or last edit. */
+  readonly warning: string | null;
+  /** Warning from the network after publishing. */
+  readonly sent_warning: string | null;
+  /** The channel's own text. */
+  readonly own_text: string | null;
+  readonly options: Options | null;
+  /** The channel's defaults, for options that the post does not set. */
+  readonly default_options: Options | null;
+};
+
+const selectChannels = ({ workspaceId, postId }: OperatedPost) => sql<ChannelRow>`
+  select pc.channel_id, c.platform, c.handle, c.state, c.parked_until, ${shownStatus} as status, pc.url, pc.error,
+    pc.error_code, pc.retry_at, pc.tries, pc.published_at, pc.settled_at, pc.warning, pc.sent_warning,
+    pc.body as own_text, pc.options, pc.defaults as default_options
+  from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+  join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
+  where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} order by pc.position`;
+
+/** A past or a future step. Without a time it has not been and is not planned. */
+type Step = { readonly at: Date | null; readonly what: string };
+
+/** What happened to the parts, events and deliveries of a post. */
+const selectSteps = ({ workspaceId, postId }: OperatedPost) => sql<Step>`
+  with parts as (
+    select pp.*, c.platform || ' ' || c.handle || ', part ' || (pp.part + 1) || ', run ' || pp.run as name
+    from post_parts pp join post_channels pc on pc.id = pp.post_channel_id and pc.workspace_id = pp.workspace_id
+    join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+    where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId}
+  ), sent as (
+    select d.*, 'webhook ' || d.endpoint_id || ', delivery ' || d.id as name
+    from deliveries d join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
+    where e.post_id = ${postId} and e.workspace_id = ${workspaceId}
+  )
+  select created_at as at, name || ': the intent was recorded' as what from parts
+  union all
+  select sending_at, name || ': the request was sent' ||
+    case when ${openInSql('parts')} then '; the outcome is open' else '' end from parts
+  union all
+  select updated_at, name || ': ' || case state when 'sent' then 'it is live'
+    else 'not published, or removed since; not sent again automatically' end || coalesce(': ' || url, '')
+  from parts where state in ('sent', 'refused')
+  union all
+  select created_at, 'event ' || type || coalesce(' of run ' || run, '') || ' (' || id || ')'
+  from events where post_id = ${postId} and workspace_id = ${workspaceId}
+  union all
+  select a.created_at, sent.name || ', attempt ' || a.number || ': ' || concat_ws(' ', a.response_status, a.error)
+  from delivery_attempts a join sent on sent.id = a.delivery_id and sent.workspace_id = a.workspace_id
+  union all
+  select next_attempt_at, name || ': the next attempt' from sent where status = 'pending'
+  order by at`;
+
+const ofPost = (post: PostRow, now: Date): Step[] => [
+  { at: post.created_at, what: 'the post was made' },
+  {
+    at: post.scheduled_at,
+    what: post.scheduled_at !== null && post.scheduled_at > now ? 'it is due' : 'it was due',
+  },
+  { at: post.retried_at, what: 'a retry was asked for' },
+];
+
+function ofChannel(channel: ChannelRow, now: Date): Step[] {
+  const name = `${channel.platform} ${channel.handle}`;
+  const isPast = channel.retry_at !== null && channel.retry_at < now;
+  return [
+    { at: channel.published_at, what: `${name}: published` },
+    { at: channel.settled_at, what: `${name}: settled by a person` },
+    {
+      at: channel.retry_at,
+      what: `${name}: the next attempt ${isPast ? 'was due' : 'is due'}, after ${channel.error_code ?? 'a failure'}`,
+    },
+  ];
+}
+
+/** Long texts, also those in options, such as a first comment, are shortened. */
+const withBeginnings = (channel: ChannelRow): ChannelRow => ({
+  ...channel,
+  own_text: channel.own_text && beginning(channel.own_text, 80),
+  options: channel.options && shortened(channel.options),
+  default_options: channel.default_options && shortened(channel.default_options),
+});
+
+const shortened = (options: Options): Options =>
+  Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? beginning(value, 80) : value,
+    ]),
+  );
+
+function aboutPost(post: PostRow, channels: readonly ChannelRow[], text: string): string[] {
   const { id, workspace_id: workspace, status, run, revision, synced_revision: synced } = post;
   const outcome = outcomeOf(
     status,
@@ -50,29 +197,28 @@ function aboutPost({ post, channels }: PostRecords): string[] {
   return [
     `Post ${id}: ${outcome ?? status}, run ${run}${files}`,
     `Workspace ${workspace}`,
-    `Text: ${beginning(textOf(post), 80)}${parts}`,
+    `Text: ${text}${parts}`,
     synced < revision
       ? `Temporal is behind: it was told of revision ${synced} of ${revision}. The worker syncs it while both run.`
       : `Temporal was told of revision ${revision}, the newest.`,
   ];
 }
 
-const textOf = ({ thread, body }: PostRecordRow): string => thread?.[0] ?? body ?? '(none)';
-
-function aboutChannel(channel: ChannelRow, post: PostRecordRow, now: Date): string {
+function aboutChannel(channel: ChannelRow, post: PostRow, now: Date): string {
   const heading = `Channel ${channel.channel_id}, ${channel.platform} ${oneLine(channel.handle)}: ${channel.status}`;
+  const hasError = channel.error !== null && channel.status !== 'publishing';
+  const facts: readonly (readonly [string, string | null])[] = [
+    [channel.error_code ?? 'Error', hasError ? channel.error : null],
+    ['Warning', channel.warning],
+    ['Warning', channel.sent_warning],
+    ['Its own text', channel.own_text],
+    ['Options', channel.options && JSON.stringify(channel.options)],
+    ["The account's defaults", channel.default_options && JSON.stringify(channel.default_options)],
+    ['The account', channel.state === 'connected' ? null : channel.state],
+  ];
   return [
     heading + (channel.url === null ? '' : `  ${oneLine(channel.url)}`),
-    ...(channel.error === null || channel.status === 'publishing'
-      ? []
-      : [`  ${channel.error_code}: ${oneLine(channel.error)}`]),
-    ...[channel.warning, channel.sent_warning].flatMap((warning) =>
-      warning === null ? [] : [`  Warning: ${oneLine(warning)}`],
-    ),
-    ...(channel.own_text === null ? [] : [`  Its own text: ${beginning(channel.own_text, 80)}`]),
-    ...aboutOptions('Options', channel.options),
-    ...aboutOptions("The account's defaults", channel.default_options),
-    ...(channel.state === 'connected' ? [] : [`  The account: ${channel.state}.`]),
+    ...facts.flatMap(([name, value]) => (value === null ? [] : [`  ${name}: ${oneLine(value)}`])),
     ...aboutLimit(channel.parked_until, post.retried_at ?? post.scheduled_at, now),
   ].join('\n');
 }
@@ -86,129 +232,3 @@ function aboutLimit(until: Date | null, due: Date | null, now: Date): string[] {
   const verb = until > now ? 'holds' : 'held';
   return [`  A rate limit ${verb} the account or its server until ${until.toISOString()}.`];
 }
-
-const aboutOptions = (what: string, options: Options | null): string[] =>
-  options === null ? [] : [`  ${what}: ${oneLine(JSON.stringify(shortened(options)))}`];
-
-/** Shortens long texts, such as a first comment. */
-const shortened = (options: Options): Options =>
-  Object.fromEntries(
-    Object.entries(options).map(([name, value]) => [
-      name,
-      typeof value === 'string' ? beginning(value, 80) : value,
-    ]),
-  );
-
-type Workflow = { readonly id: string; readonly link: string | null };
-
-const aboutWorkflow = ({ id, link }: Workflow): string =>
-  `Workflow ${id}  ${link ?? '(no link: PUNCTUAL_TEMPORAL_UI_URL is not set)'}`;
-
-const shortenedTexts = ({ own_text: own, options, default_options: defaults }: ChannelRow) => ({
-  own_text: own === null ? null : beginning(own, 80),
-  options: options && shortened(options),
-  default_options: defaults && shortened(defaults),
-});
-
-/** The rows, with shortened texts. */
-function asData({ post, channels, ledger, events, deliveries, attempts }: PostRecords) {
-  const { body: _body, thread, ...rest } = post;
-  const text = beginning(textOf(post), 80);
-  return {
-    post: { ...rest, text, parts: thread?.length ?? 1 },
-    channels: channels.map((channel) => Object.assign({}, channel, shortenedTexts(channel))),
-    ledger,
-    events,
-    deliveries: deliveries.map((delivery) => ({
-      ...delivery,
-      attempts: attempts.filter((attempt) => attempt.delivery_id === delivery.id),
-    })),
-  };
-}
-
-/** A past or a future step. */
-type Step = { readonly at: string; readonly what: string };
-
-/** A post's steps by time, past and future. */
-function timelineOf(rows: PostRecords, now: Date): Step[] {
-  const steps = [
-    ...ofPost(rows, now),
-    ...ofChannels(rows, now),
-    ...ofLedger(rows),
-    ...ofEvents(rows),
-    ...ofDeliveries(rows),
-  ];
-  return steps.toSorted((a, b) => a.at.localeCompare(b.at));
-}
-
-const step = (at: Date | null, what: string): Step[] =>
-  at === null ? [] : [{ at: at.toISOString(), what }];
-
-const ofPost = ({ post }: PostRecords, now: Date): Step[] => [
-  ...step(post.created_at, 'the post was made'),
-  ...step(
-    post.scheduled_at,
-    post.scheduled_at !== null && post.scheduled_at > now ? 'it is due' : 'it was due',
-  ),
-  ...step(post.retried_at, 'a retry was asked for'),
-];
-
-const ofChannels = ({ channels }: PostRecords, now: Date): Step[] =>
-  channels.flatMap((channel) => {
-    const name = nameOf(channel);
-    return [
-      ...step(channel.published_at, `${name}: published`),
-      ...step(channel.settled_at, `${name}: settled by a person`),
-      ...step(
-        channel.retry_at,
-        `${name}: the next attempt ${channel.retry_at && channel.retry_at < now ? 'was due' : 'is due'}, after ${channel.error_code ?? 'a failure'}`,
-      ),
-    ];
-  });
-
-const nameOf = ({ platform, handle }: { platform: string; handle: string }): string =>
-  `${platform} ${oneLine(handle)}`;
-
-const outcomes: Readonly<Partial<Record<RecordedPart['state'], string>>> = {
-  sent: 'it is live',
-  refused: 'not published, or removed since; not sent again automatically',
-};
-
-function ofLedger({ channels, ledger }: PostRecords): Step[] {
-  return ledger.flatMap((row) => {
-    const channel = channels.find(({ id }) => id === row.post_channel_id);
-    const name = channel ? nameOf(channel) : row.post_channel_id;
-    const what = `${name}, part ${row.part + 1}, run ${row.run}`;
-    const outcome = outcomes[row.state];
-    const where = row.url === null ? '' : `: ${oneLine(row.url)}`;
-    return [
-      ...step(row.created_at, `${what}: the intent was recorded`),
-      ...step(
-        row.sending_at,
-        `${what}: the request was sent${isOpen(row) ? '; the outcome is open' : ''}`,
-      ),
-      ...(outcome ? step(row.updated_at, `${what}: ${outcome}${where}`) : []),
-    ];
-  });
-}
-
-const ofEvents = ({ events }: PostRecords): Step[] =>
-  events.flatMap(({ id, type, run, created_at: at }) =>
-    step(at, `event ${type}${run === null ? '' : ` of run ${run}`} (${id})`),
-  );
-
-const ofDeliveries = ({ deliveries, attempts }: PostRecords): Step[] => [
-  ...attempts.flatMap((attempt) => {
-    const delivery = deliveries.find(({ id }) => id === attempt.delivery_id);
-    const answer = [attempt.response_status, attempt.error].filter(Boolean).join(' ');
-    return step(
-      attempt.created_at,
-      `webhook ${delivery?.endpoint_id}, delivery ${attempt.delivery_id}, attempt ${attempt.number}: ${answer}`,
-    );
-  }),
-  ...deliveries
-    .filter(({ status }) => status === 'pending')
-    .flatMap(({ id, endpoint_id: endpoint, next_attempt_at: at }) =>
-      step(at, `webhook ${endpoint}, delivery ${id}: the next attempt`),
-    ),
-];

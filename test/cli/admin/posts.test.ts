@@ -188,11 +188,12 @@ test('a post is shown with its history by time, and a link to its workflow', asy
     'fake @me, part 1, run 1: the request was sent',
     `fake @me, part 1, run 1: it is live: ${network.live[0]?.sent.url}`,
     'fake @me, part 2, run 1: not published, or removed since; not sent again automatically',
-    `event post.failed of run 1 (${data.events.find(({ type }: { type: string }) => type === 'post.failed').id})`,
-    `webhook ${webhook.id}, delivery ${data.deliveries[0].id}, attempt 1: 204`,
+    'event post.failed of run 1 (ID)',
+    `webhook ${webhook.id}, delivery ID, attempt 1: 204`,
   ];
+  const withoutIds = steps.map(({ what }) => what.replace(/(?<=\(|delivery )[\da-f\-]{36}/v, 'ID'));
   t.deepEqual(
-    steps.map(({ what }) => what).filter((what) => told.includes(what)),
+    withoutIds.filter((what) => told.includes(what)),
     told,
   );
   for (const { at, what } of steps) {
