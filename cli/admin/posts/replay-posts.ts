@@ -1,7 +1,7 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { retryPost } from '../../../services/posts/retry-post.ts';
 import { isFailedOrUnconfirmed } from '../../../db/channel-status.ts';
-import type { Em, Orm } from '../../../db/orm.ts';
+import type { Em } from '../../../db/orm.ts';
 import { dueAt, isOpenPost } from '../../../db/post-status.ts';
 import { query } from '../../../db/query.ts';
 import {
@@ -32,18 +32,22 @@ type Window = {
 };
 
 type FailedPost = {
-  readonly postId: string;
-  readonly workspaceId: string;
+  readonly post_id: string;
+  readonly workspace_id: string;
   readonly plan: string | null;
   /** Codes of its failed channels: the selected ones, and the others. */
-  readonly retried: readonly string[];
-  readonly leftOut: readonly string[];
+  readonly codes: readonly string[];
+  readonly left_out: readonly string[];
   /** The channels to retry. */
-  readonly channelIds: readonly string[];
+  readonly channel_ids: readonly string[];
 };
 
-/** The result for a post. @param said The reason when it was not retried. */
-type Outcome = { readonly post: FailedPost; readonly failure: string | null };
+/** The result for a post. */
+type Outcome = {
+  readonly post: FailedPost;
+  /** Why it was not retried. */
+  readonly failure: string | null;
+};
 
 const flags = {
   since: required(pastTime('2027-03-01T09:00:00Z, or how long ago it was, such as 2h')),
@@ -68,11 +72,12 @@ export const replayPosts = adminCommand({
     const window = await readWindow(deps.em, given);
     const outcomes: Outcome[] = [];
     const timeOf = spacing(deps.now());
-    for await (const post of failedPosts(deps.orm, window)) {
+    // All are selected before the first retry, so that a post that fails again is not retried twice.
+    for (const post of await failedPosts(deps.em, window)) {
       const failure =
-        post.retried.length === 0 || isDry
+        post.codes.length === 0 || isDry
           ? null
-          : await retry(deps, post, window.codes, timeOf(post.channelIds));
+          : await retry(deps, post, window.codes, timeOf(post.channel_ids));
       outcomes.push({ post, failure });
     }
 
@@ -152,7 +157,7 @@ function spacing(now: Date): (channelIds: readonly string[]) => Date {
 /** @param at When the post is sent. @returns null when it is retried; otherwise the reason. */
 async function retry(
   { orm, now }: CommandDeps,
-  { postId, workspaceId, plan }: FailedPost,
+  { post_id: postId, workspace_id: workspaceId, plan }: FailedPost,
   codes: readonly ChannelErrorCode[],
   at: Date,
 ): Promise<string | null> {
@@ -170,15 +175,13 @@ async function retry(
 }
 
 function answer(outcomes: readonly Outcome[], window: Window, isDry: boolean) {
-  const retried = outcomes.filter(
-    ({ post, failure }) => post.retried.length > 0 && failure === null,
-  );
+  const retried = outcomes.filter(({ post, failure }) => post.codes.length > 0 && failure === null);
   const refused = outcomes.filter(({ failure }) => failure !== null);
-  const leftOut = outcomes.flatMap(({ post }) => post.leftOut);
+  const leftOut = outcomes.flatMap(({ post }) => post.left_out);
   const word = isDry ? 'would be' : 'are being';
   const lines = [
-    `${count(retried.length, 'post')} ${word} sent again${codesOf(retried.flatMap(({ post }) => post.retried))}.`,
-    ...retried.slice(0, listed).map(({ post }) => line(post, post.retried.join(', '))),
+    `${count(retried.length, 'post')} ${word} sent again${codesOf(retried.flatMap(({ post }) => post.codes))}.`,
+    ...retried.slice(0, listed).map(({ post }) => line(post, post.codes.join(', '))),
     ...(retried.length > listed ? [`  … and ${retried.length - listed} more.`] : []),
     ...(refused.length > 0 ? [`${count(refused.length, 'post')} could not be sent again:`] : []),
     ...refused.slice(0, listed).map(({ post, failure }) => line(post, failure ?? '')),
@@ -188,11 +191,8 @@ function answer(outcomes: readonly Outcome[], window: Window, isDry: boolean) {
     ...(leftOut.length > 0 ? [whyLeftOut] : []),
     ...(isDry || retried.length === 0 ? [] : [syncedSoon]),
   ];
-  const view = ({ post, failure }: Outcome) => ({
-    post_id: post.postId,
-    workspace_id: post.workspaceId,
-    codes: post.retried,
-    left_out: post.leftOut,
+  const view = ({ post: { plan: _plan, channel_ids: _ids, ...post }, failure }: Outcome) => ({
+    ...post,
     error: failure,
   });
   return {
@@ -203,7 +203,7 @@ function answer(outcomes: readonly Outcome[], window: Window, isDry: boolean) {
       until: window.until?.toISOString() ?? null,
       retried: retried.map(view),
       refused: refused.map(view),
-      left_out: outcomes.filter(({ post }) => post.leftOut.length > 0).map(view),
+      left_out: outcomes.filter(({ post }) => post.left_out.length > 0).map(view),
     },
     failed: refused.length > 0,
   };
@@ -212,8 +212,8 @@ function answer(outcomes: readonly Outcome[], window: Window, isDry: boolean) {
 const whyLeftOut =
   'A retry alone does not help these. --code CODE retries one kind, but never an unconfirmed channel: see "post list --unconfirmed".';
 
-const line = ({ postId, workspaceId }: FailedPost, what: string): string =>
-  `  ${postId}  workspace ${workspaceId}  ${what}`;
+const line = (post: FailedPost, what: string): string =>
+  `  ${post.post_id}  workspace ${post.workspace_id}  ${what}`;
 
 const count = (number: number, what: string): string =>
   `${number} ${what}${number === 1 ? '' : 's'}`;
@@ -225,55 +225,21 @@ function codesOf(codes: readonly string[]): string {
   return counted.length === 0 ? '' : ` (${counted.join(', ')})`;
 }
 
-type FailedRow = { id: string; workspace_id: string; plan: string | null };
-type ChannelRow = { post_id: string; channel_id: string; code: string };
-
-/** Posts per query. */
-const pageSize = 500;
-
-/**
- * Yields the failed posts by due time. All are selected before the first retry, so that a post that fails again is not
- * retried twice.
- */
-async function* failedPosts(orm: Orm, window: Window): AsyncGenerator<FailedPost> {
-  const { since, until, workspaceId } = window;
-  const em = orm.em.fork();
-  const posts = await query(
+/** The failed posts by due time. */
+function failedPosts(em: Em, { since, until, workspaceId, codes }: Window): Promise<FailedPost[]> {
+  const code = sql`coalesce(pc.error_code, 'internal')`;
+  const ofChannels = (what: RawBuilder<unknown>, isSelected: boolean) =>
+    sql`array(select ${what} from post_channels pc
+      where pc.post_id = p.id and pc.workspace_id = p.workspace_id and ${isFailedOrUnconfirmed}
+        and (${code} = any(${[...codes]})) = ${isSelected} order by pc.position)`;
+  return query(
     em,
-    sql<FailedRow>`
-      select p.id, p.workspace_id, w.plan from posts p join workspaces w on w.id = p.workspace_id
+    sql<FailedPost>`
+      select p.id as post_id, p.workspace_id, w.plan, ${ofChannels(code, true)} as codes,
+        ${ofChannels(code, false)} as left_out, ${ofChannels(sql`pc.channel_id`, true)} as channel_ids
+      from posts p join workspaces w on w.id = p.workspace_id
       where p.status = 'failed' and p.updated_at >= ${since} ${until === undefined ? sql`` : sql`and p.updated_at < ${until}`}
         ${workspaceId === undefined ? sql`` : sql`and p.workspace_id = ${workspaceId}`}
       order by ${dueAt('p')}, p.id`,
   );
-  for (let from = 0; from < posts.length; from += pageSize) {
-    const page = posts.slice(from, from + pageSize);
-    const channels = await failedChannels(em, page);
-    for (const { id, workspace_id: owner, plan } of page) {
-      const failed = channels.get(id) ?? [];
-      const codes = failed.map(({ code }) => code);
-      const isAsked = (code: string): boolean => window.codes.some((asked) => asked === code);
-      yield {
-        postId: id,
-        workspaceId: owner,
-        plan,
-        retried: codes.filter(isAsked),
-        leftOut: codes.filter((code) => !isAsked(code)),
-        channelIds: failed.filter(({ code }) => isAsked(code)).map((row) => row.channel_id),
-      };
-    }
-  }
-}
-
-async function failedChannels(
-  em: Em,
-  posts: readonly FailedRow[],
-): Promise<Map<string, ChannelRow[]>> {
-  const rows = await query(
-    em,
-    sql<ChannelRow>`
-      select post_id, channel_id, coalesce(error_code, 'internal') as code from post_channels pc
-      where post_id = any(${posts.map(({ id }) => id)}) and ${isFailedOrUnconfirmed} order by position`,
-  );
-  return Map.groupBy(rows, (row) => row.post_id);
 }
