@@ -8,8 +8,11 @@ import { createDemo } from './create-demo.ts';
 import { migrateDatabase, restore, secretKey, storage } from './installation.ts';
 import { keys } from './keys.ts';
 import { operatorKeys } from './operator-keys.ts';
-import { posts } from './posts/commands.ts';
-import { refreshAnalytics } from './posts/lifecycle.ts';
+import { listPosts } from './posts/list-posts.ts';
+import { refreshAnalytics, retryOne, settleOne } from './posts/lifecycle.ts';
+import { replayPosts } from './posts/replay-posts.ts';
+import { retryNow } from './posts/retry-now.ts';
+import { showPost } from './posts/show-post.ts';
 import { quotas, workspaces } from './workspaces.ts';
 
 /** Runs a command. @throws its errors. */
@@ -22,6 +25,16 @@ const replayWorkflow = adminCommand({
   // The SDK of workers takes long to load.
   runAlone: async ({ workflow }) => (await import('./replay-workflow.ts')).replayWorkflow(workflow),
 });
+
+/** docs/operate/operations.md explains these commands. */
+const posts = {
+  list: listPosts,
+  show: showPost,
+  retry: retryOne,
+  'retry-now': retryNow,
+  settle: settleOne,
+  replay: replayPosts,
+};
 
 /** By the first word. */
 const groups: Readonly<
