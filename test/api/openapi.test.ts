@@ -186,15 +186,6 @@ test('a call that reads a body documents 413 and 415, also when it takes none', 
   }
 });
 
-test('an upload is described as a form, everything else as JSON', (t) => {
-  for (const { path, method, body, bodyKind } of routes.filter((route) => route.body)) {
-    const { content = {} } = contract.document.paths[path]?.[method]?.requestBody ?? {};
-    const type = bodyKind === 'multipart' ? 'multipart/form-data' : 'application/json';
-    t.deepEqual(Object.keys(content), [type], `${method} ${path}`);
-    t.truthy(body);
-  }
-});
-
 test('the example of each failure has its code and status', (t) => {
   const shown = new Set<string>();
   for (const call of calls) {

@@ -19,32 +19,6 @@ test('the default range is the last 30 days, today included, in UTC', (t) => {
   t.deepEqual(daysOf({ from: '2027-01-01' }, now), { from: '2027-01-01', to: '2027-03-31' });
 });
 
-test('the default is the last 30 days by UTC, today included', async (t) => {
-  const { mastodon, publish, ask } = await workspace(api);
-  const on = [{ channel: mastodon }];
-  const made = [
-    await publish(now.toISOString(), on),
-    await publish('2027-03-02T00:00:00.000Z', on),
-  ];
-  await publish('2027-03-01T23:59:59.999Z', on);
-
-  const { status, body } = await ask('');
-
-  t.is(status, 200);
-  t.like(body, { from: '2027-03-02', to: '2027-03-31', has_more: false });
-  t.deepEqual(idsOf(body), made);
-  t.is(body.totals.posts, 2);
-});
-
-test('366 days are a range, 367 are not', (t) => {
-  const year = { from: '2024-01-01', to: '2024-12-31' };
-  t.deepEqual(daysOf(year, now), year);
-  t.deepEqual(daysOf({ from: '2026-03-31' }, now), { from: '2026-03-31', to: '2027-03-31' });
-  for (const days of [{ ...year, to: '2025-01-01' }, { from: '2026-03-30' }]) {
-    t.throws(() => daysOf(days, now), { code: 'invalid_request', message: /366 days/v });
-  }
-});
-
 test('a range includes both of its days in UTC, and has up to 366 days', async (t) => {
   const { mastodon, publish, ask, fetchAnalytics } = await workspace(api);
   const on = [{ channel: mastodon }];
@@ -69,55 +43,6 @@ test('a range includes both of its days in UTC, and has up to 366 days', async (
   t.deepEqual([tooLong.status, tooLong.body.code], [400, 'invalid_request']);
 });
 
-test('an invalid query is a 400 that names every wrong parameter', async (t) => {
-  const client = await api.newClient();
-  const wrong: [string, ...string[]][] = [
-    ['from=2027-02-30', '?from'],
-    ['from=2027-2-3', '?from'],
-    ['to=20270203', '?to'],
-    ['to=2027-02-03T00:00:00Z', '?to'],
-    ['to=', '?to'],
-    ['from=yesterday&to=tomorrow', '?from', '?to'],
-    ['from=2027-02-02&to=2027-02-01', '?from'],
-    ['from=9999-01-01', '?from'],
-    ['from=2025-01-01&to=2026-01-02', '?from'],
-    ['post_id=42', '?post_id'],
-    ['post_id=', '?post_id'],
-    ['post_id=urn:uuid:0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d', '?post_id'],
-    ['channel_id=42', '?channel_id'],
-    ['platform=myspace', '?platform'],
-    ['platform=X', '?platform'],
-    ['sort=views', '?sort'],
-    ['sort=likes;drop', '?sort'],
-    ['order=down', '?order'],
-    ['order=ASC', '?order'],
-    ['limit=0', '?limit'],
-    ['limit=101', '?limit'],
-    ['limit=ten', '?limit'],
-    ['limit=1.5', '?limit'],
-    ['limit=0x10', '?limit'],
-    ['limit=1e1', '?limit'],
-    ['limit=%201', '?limit'],
-    ['limit=', '?limit'],
-    ['offset=-1', '?offset'],
-    ['offset=2147483648', '?offset'],
-    ['offset=99999999999999999999', '?offset'],
-    ['limit=5&limit=5', '?limit'],
-    ['platform=x%00', '?platform'],
-    ['form=2027-01-01', '?form'],
-    ['__proto__=1', '?__proto__'],
-    ['sort=x&order=y&limit=z&q=1', '?limit', '?order', '?q', '?sort'],
-    ['post_id=42&from=x', '?from', '?post_id'],
-  ];
-  for (const [query, ...paths] of wrong) {
-    const { status, body } = await client.get(`/analytics?${query}`);
-    t.is(status, 400, query);
-    t.is(body.code, 'invalid_request', query);
-    const named = body.details.map(({ path }: { path: string }) => path).toSorted();
-    t.deepEqual([...new Set(named)], paths, query);
-  }
-});
-
 test('days at both ends of the calendar are valid', async (t) => {
   const client = await api.newClient();
   for (const [from, to] of [
@@ -132,17 +57,6 @@ test('days at both ends of the calendar are valid', async (t) => {
 
   const first = await client.get('/analytics?to=0000-01-05');
   t.like(first.body, { from: '0000-01-01', to: '0000-01-05' });
-});
-
-test('a range without posts has totals of zero and no impressions', async (t) => {
-  const { fetchAnalytics } = await workspace(api);
-  t.deepEqual(await fetchAnalytics('from=2026-06-01&to=2026-06-30'), {
-    from: '2026-06-01',
-    to: '2026-06-30',
-    totals: { posts: 0, posts_without_metrics: 0, ...none },
-    posts: [],
-    has_more: false,
-  });
 });
 
 test('a post counts when at least one channel is published, and not before', async (t) => {
@@ -251,29 +165,6 @@ test('a single post is found whenever it was published, with its own day as the 
   t.deepEqual([behind.posts, behind.totals.posts, behind.from], [[], 1, '2027-01-10']);
   const draft = (await client.post('/posts', { body: 'x' })).body.post.id;
   t.deepEqual(idsOf(await fetchAnalytics(`${january}&post_id=${draft}`)), []);
-});
-
-test('a post or channel of another workspace is treated like an unknown one', async (t) => {
-  const { client, ids, mastodon, fetchAnalytics } = await fivePosts(api);
-  const other = await workspace(api);
-  await other.publish(now.toISOString(), [{ channel: other.mastodon }]);
-
-  const unknown = crypto.randomUUID();
-  for (const path of ['/analytics', '/analytics/best-times', '/posts']) {
-    for (const id of [mastodon, unknown]) {
-      const reply = await other.client.get(`${path}?channel_id=${id}`);
-      t.like(reply, { status: 404, body: { error: `There is no channel "${id}".` } });
-    }
-  }
-
-  for (const id of [ids['a'], unknown]) {
-    const reply = await other.ask(`post_id=${id}`);
-    t.like(reply, { status: 404, body: { error: `There is no post "${id}".` } });
-  }
-
-  t.is((await other.ask('')).body.totals.posts, 1);
-  t.is((await fetchAnalytics('')).totals.posts, 0);
-  t.is((await client.get(`/analytics?channel_id=${other.mastodon}`)).status, 404);
 });
 
 test('a post that is gone from its network says since when, and keeps its last metrics', async (t) => {

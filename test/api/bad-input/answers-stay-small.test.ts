@@ -1,4 +1,3 @@
-import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { longestText } from '../../../services/posts/post-request.ts';
 import { longestTexts } from '../../../services/posts/content.ts';
@@ -71,14 +70,6 @@ test('an unpaired surrogate of the caller is not in the answer, because strict J
       body,
     );
   }
-});
-
-test('a compressed body is refused, with the reason', async (t) => {
-  const { send } = await sender();
-  const packed = gzipSync('{"body":"Hello"}');
-  const reply = await send(new Uint8Array(packed), { 'content-encoding': 'gzip' });
-  t.is(reply.status, 415);
-  t.regex(reply.body.error, /uncompressed/v);
 });
 
 test('a text has a maximum length: the body, a part of a thread and the text of one channel', async (t) => {

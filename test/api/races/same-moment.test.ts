@@ -52,29 +52,6 @@ test('20 concurrent requests with one idempotency key create one post, in each r
 
 const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
 
-test('of 20 concurrent registrations 10 webhooks are created, in each round', async (t) => {
-  await inRounds(
-    t,
-    async () => undefined, // A workspace for each round, because the limit is per workspace.
-    async () => {
-      const client = await api.newClient();
-      const replies = await Promise.all(
-        Array.from({ length: 20 }, () => client.post('/webhooks', hook)),
-      );
-
-      const [made, refused] = [201, 409].map((wanted) =>
-        replies.filter(({ status }) => status === wanted),
-      );
-      t.is(made?.length, 10);
-      t.is(refused?.length, 10);
-      t.true(refused?.every(({ body }) => body.code === 'webhook_limit_reached'));
-      t.is(new Set(made?.map(({ body }) => body.webhook.id)).size, 10);
-      t.is((await storedRows(api.punctual.orm, client.workspaceId)).webhook_endpoints, 10);
-    },
-    { lanes: 2 },
-  );
-});
-
 test('the slot of a deleted endpoint is used once, also with concurrent registrations', async (t) => {
   const client = await api.newClient();
   for (let n = 0; n < 10; n += 1) {
