@@ -6,14 +6,14 @@ import { disconnectedFields } from '../channels/schemas.ts';
 import { examplePost } from '../posts/examples.ts';
 import { postAnswer } from '../posts/schemas.ts';
 import { exampleOf, ids } from './example-of.ts';
-import type { SchemaNames } from './name-schemas.ts';
+import { pascal, type SchemaNames } from './name-schemas.ts';
 
 /** The outgoing requests to webhook endpoints (docs/guides/webhooks.md), as a `webhooks` map. */
 export const outgoingWebhooks = (schemas: SchemaNames): Readonly<Record<string, object>> =>
   Object.fromEntries(eventTypes.map((type) => [type, { post: requestOf(schemas, type) }]));
 
 function requestOf(schemas: SchemaNames, type: EventType): object {
-  const { operationId, when, more, schema, example } = sentEvents[type];
+  const { when, more, schema = postAnswer, example } = sentEvents[type];
   const event = record({
     id: { ...uuid, description: 'The same at every attempt: skip those that you have handled.' },
     type: { type: 'string', const: type, description: 'The name of the event.' },
@@ -28,9 +28,8 @@ function requestOf(schemas: SchemaNames, type: EventType): object {
     workspace_id: ids.workspace,
     data: example ?? exampleOf(schema),
   };
-  const name = `${operationId.replace('receive', '')}Event`;
   return {
-    operationId,
+    operationId: `receive${pascal(type)}`,
     tags: ['Events'],
     summary: when,
     description: more,
@@ -39,7 +38,9 @@ function requestOf(schemas: SchemaNames, type: EventType): object {
     requestBody: {
       required: true,
       description: 'Byte for byte the same at every attempt and endpoint.',
-      content: schemas.jsonContent(event, name, { event: { summary: when, value } }),
+      content: schemas.jsonContent(event, `${pascal(type)}Event`, {
+        event: { summary: when, value },
+      }),
     },
     responses: type === 'webhook.test' ? testAnswers : answers,
   };
@@ -109,12 +110,11 @@ const header = (name: string, description: string, schema: object, required = tr
 });
 
 type EventSpec = {
-  readonly operationId: string;
   readonly when: string;
   /** Further information for receivers. */
   readonly more: string;
-  /** JSON Schema of the event's `data`. */
-  readonly schema: object;
+  /** JSON Schema of the event's `data`: a post unless given. */
+  readonly schema?: object;
   /** Of `data`, where it shows more than one that is made from the schema. */
   readonly example?: object;
 };
@@ -152,62 +152,47 @@ const removed = {
 /** Documentation of each event. */
 const sentEvents: Readonly<Record<EventType, EventSpec>> = {
   'post.scheduled': {
-    operationId: 'receivePostScheduled',
     when: 'The post was scheduled, or has a new time',
     more: 'Not sent for an edit that keeps the time.',
-    schema: postAnswer,
     example: { post: examplePost('scheduled', { status: 'scheduled' }) },
   },
   'post.cancelled': {
-    operationId: 'receivePostCancelled',
     when: 'The post was made a draft: it was cancelled, or an edit removed its time',
     more: 'Channels that were being sent at that moment finish. If all finish, the post has a final event nevertheless.',
-    schema: postAnswer,
     example: { post: examplePost('draft', { status: 'draft' }) },
   },
   'post.retrying': {
-    operationId: 'receivePostRetrying',
     when: 'An attempt on a channel failed, and is repeated automatically',
     more: 'Sent once for each problem of a channel, as `error_code` names it: not again while further attempts meet the same one, nor when the post only waits for its turn.',
     schema: record({ post: postSchema, channel_id: uuid }),
     example: { post: examplePost('publishing', retrying), channel_id: mastodonChannel.id },
   },
   'post.published': {
-    operationId: 'receivePostPublished',
     when: 'The post went out on every channel',
     more: 'Each channel of the post has the `url` under which it is live.',
-    schema: postAnswer,
     example: { post: examplePost('published', published) },
   },
   'post.partial': {
-    operationId: 'receivePostPartial',
     when: 'The post went out on some channels and failed or is unconfirmed on others, and retrying has stopped',
     more: unconfirmedToo,
-    schema: postAnswer,
     example: { post: examplePost('failed', published, failed) },
   },
   'post.failed': {
-    operationId: 'receivePostFailed',
     when: 'The post failed or is unconfirmed on every channel, and retrying has stopped',
     more: unconfirmedToo,
-    schema: postAnswer,
     example: { post: examplePost('failed', failed) },
   },
   'post.unpublished': {
-    operationId: 'receivePostUnpublished',
     when: 'The removal of the post from its networks has ended',
     more: '`channels[].unpublish` has the result of each channel.',
-    schema: postAnswer,
     example: { post: examplePost('published', removed) },
   },
   'channel.connected': {
-    operationId: 'receiveChannelConnected',
     when: 'A person connected an account, also one that was connected before',
     more: 'The account may have been connected before.',
     schema: record({ channel: record({ id: uuid, platform: text, handle: text }) }),
   },
   'channel.at_risk': {
-    operationId: 'receiveChannelAtRisk',
     when: "A channel's access ends within seven days, and only a person can renew it",
     more: '`POST /channels/{id}/reconnect` makes a link for that person.',
     schema: record({
@@ -215,7 +200,6 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
     }),
   },
   'channel.needs_reconnect': {
-    operationId: 'receiveChannelNeedsReconnect',
     when: "A channel's access was revoked or has expired",
     more: 'Its posts fail until `POST /channels/{id}/reconnect` has connected it again.',
     schema: record({
@@ -229,13 +213,11 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
     example: { channel: { ...mastodonChannel, error: 'The access token was revoked.' } },
   },
   'channel.disconnected': {
-    operationId: 'receiveChannelDisconnected',
     when: 'An account was disconnected',
     more: 'Its scheduled posts and drafts lost the channel.',
     schema: record(disconnectedFields),
   },
   'webhook.test': {
-    operationId: 'receiveWebhookTest',
     when: '`POST /webhooks/{id}/test` was called for this endpoint',
     more: 'Answer it as you would answer any other event.',
     schema: record({
