@@ -22,8 +22,23 @@ import {
   mediaQuery,
   storedFile,
   uploadSchema,
+  type MediaView,
 } from './schemas.ts';
-import { presentMedia } from './present-media.ts';
+import type { MediaFile } from '../../db/entities/media.ts';
+import { linkOf } from '../../domain/media.ts';
+
+const presentMedia = (publicUrl: string, file: MediaFile): MediaView => ({
+  id: file.id,
+  type: file.type,
+  url: linkOf(publicUrl, file),
+  name: file.name,
+  size_bytes: file.sizeBytes,
+  width: file.width,
+  height: file.height,
+  duration_ms: file.durationMs,
+  alt_text: file.altText,
+  created_at: file.createdAt.toISOString(),
+});
 
 /** Reads an upload from a multipart body. */
 const uploadReader =

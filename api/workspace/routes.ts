@@ -1,6 +1,6 @@
 import { quotaNames } from '../../domain/quotas.ts';
 import { count, nullable, record, text, uuid } from '../../domain/json-schema.ts';
-import { limitsOf, readUsage, readWorkspace } from '../../services/workspaces/read-workspace.ts';
+import { limitsOf, readUsage, readWorkspace } from '../../services/workspaces/read-workspaces.ts';
 import { ok, route, type Route } from '../http/route.ts';
 import { keySchema } from '../keys/schemas.ts';
 

@@ -1,16 +1,15 @@
 import { recordAudit, type Actor } from '../../db/audit.ts';
 import type { MediaFile } from '../../db/entities/media.ts';
-import { selectMedia } from '../../db/repositories/media.ts';
 import { channelThatNames, leaveDefaults, postThatKeeps } from '../../db/media-use.ts';
 import type { Em } from '../../db/orm.ts';
-import { findMedia, findMediaByLink, lockMedia } from '../../db/repositories/media.ts';
+import { findMedia, findMediaByLink, lockMedia, selectMedia } from '../../db/repositories/media.ts';
 import { reaches } from '../../domain/api-keys.ts';
 import { AppError, wrongValue } from '../../domain/errors.ts';
 import { isText } from '../../domain/texts.ts';
 import { describeError } from '../../runtime/logger.ts';
 import { cutPage, readCursor } from '../cursor.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { removeBytes } from './unclaimed-files.ts';
+import { removeBytes } from './store-files.ts';
 
 /** Maximum files per page. */
 export const maxMediaPage = 50;

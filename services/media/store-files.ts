@@ -3,7 +3,12 @@ import { recordAudit } from '../../db/audit.ts';
 import type { MediaFile } from '../../db/entities/media.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
-import { beginFile, claimFiles } from '../../db/repositories/media.ts';
+import {
+  beginFile,
+  claimFiles,
+  abandonUnclaimed,
+  forgetFiles,
+} from '../../db/repositories/media.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { MediaDetails } from '../../domain/media.ts';
 import { newLinkToken } from '../../runtime/secrets.ts';
@@ -11,7 +16,7 @@ import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { reserveMediaQuota } from '../quotas/media-quota.ts';
 import { fileName } from './file-texts.ts';
-import { removeUnclaimed } from './unclaimed-files.ts';
+import { describeError } from '../../runtime/logger.ts';
 
 /** Limit of a file, in bytes: 200 MB, read as MiB. */
 export const maxFileBytes = 200 * 1024 * 1024;
@@ -132,4 +137,57 @@ export async function insertMedia(
 
   await recordAudit(em, owner, 'media.uploaded', ...ids);
   return inserted;
+}
+
+type Deps = Pick<ServiceDeps, 'orm' | 'log' | 'media'>;
+
+/**
+ * Removes the bytes of deleted files, and the rows that no post needs. A failed removal is logged; a later sweep
+ * repeats it.
+ *
+ * @returns how many removals failed.
+ */
+export async function removeBytes(
+  { orm, log, media: { storage } }: Deps,
+  ids: readonly string[],
+): Promise<number> {
+  const removed: string[] = [];
+  for (const id of ids) {
+    try {
+      await storage.remove(id);
+      removed.push(id);
+    } catch (error) {
+      log.warn(
+        { error: describeError(error), file: id },
+        'file not removed, the next sweep retries',
+      );
+    }
+  }
+
+  if (removed.length > 0) {
+    await forgetFiles(orm.em.fork(), removed);
+  }
+
+  return ids.length - removed.length;
+}
+
+/**
+ * Removes the files of a request that are not in the library, after its transaction. The database decides, not what the
+ * caller saw. While a COMMIT without a response is under way, the sweep handles the file.
+ *
+ * Never throws: the sweep finds undecided files.
+ */
+async function removeUnclaimed(deps: Deps, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) {
+    return;
+  }
+
+  try {
+    await removeBytes(deps, await abandonUnclaimed(deps.orm.em.fork(), ids));
+  } catch (error) {
+    deps.log.warn(
+      { error: describeError(error), files: ids },
+      'unclaimed files not removed, the next sweep retries',
+    );
+  }
 }

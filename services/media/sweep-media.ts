@@ -2,7 +2,7 @@ import { deleteUnused } from '../../db/media-use.ts';
 import { abandonUnclaimed, deletedWithBytes } from '../../db/repositories/media.ts';
 import { describeError } from '../../runtime/logger.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { removeBytes } from './unclaimed-files.ts';
+import { removeBytes } from './store-files.ts';
 
 type Deps = Pick<ServiceDeps, 'orm' | 'log' | 'media'>;
 
