@@ -29,14 +29,14 @@ import { endpointRoutes } from './webhooks/endpoint-routes.ts';
 import { workspaceRoutes } from './workspace/routes.ts';
 import { operatorRoutes } from './workspaces/routes.ts';
 
-export const allRoutes = (deps: ApiDeps): Route[] => [
+export const allRoutes: readonly Route[] = [
   ...workspaceRoutes,
   ...keyRoutes,
   ...auditRoutes,
   ...channelRoutes,
   ...connectRoutes,
   ...networkRoutes,
-  ...postRoutes(deps),
+  ...postRoutes,
   ...mediaRoutes,
   ...analyticsRoutes,
   ...endpointRoutes,
@@ -49,10 +49,9 @@ export function createApp(deps: ApiDeps): Koa {
   const { trustedProxies } = deps;
   const app = new Koa({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
   const logFailure = failureLog(deps.log);
-  const routes = allRoutes(deps);
-  const document = openAnswers(createDocument(routes));
+  const document = openAnswers(createDocument(allRoutes));
   const routers = [
-    mount(routes, deps),
+    mount(allRoutes, deps),
     filesRouter(deps),
     clientMetadataRouter(deps),
     connectPages({ ...deps, logFailure }),
@@ -65,10 +64,10 @@ export function createApp(deps: ApiDeps): Koa {
     .use(requestId)
     .use(logRequests(deps.log))
     .use(drainUnreadBody)
-    .use(answerErrors(logFailure, unroutedBy(routes)))
+    .use(answerErrors(logFailure, unroutedBy(allRoutes)))
     .use(resetBroken(logFailure))
     .use(readableTarget)
-    .use(fixedPaths(routes));
+    .use(fixedPaths(allRoutes));
   for (const router of routers) {
     app.use(router.routes()).use(router.allowedMethods());
   }

@@ -11,25 +11,10 @@ import { postTimes } from '../../db/post-search.ts';
 import { settlePost } from '../../services/posts/settle-post.ts';
 import { unpublishPost } from '../../services/posts/unpublish-post.ts';
 import { mastodonChannel } from '../channels/examples.ts';
-import type { ApiDeps } from '../deps.ts';
-import { type Route, route } from '../http/route.ts';
-import { copyCall, deleteCall } from './copy-and-delete-routes.ts';
+import { ok, type Route, route } from '../http/route.ts';
+import { copyRoute, deleteRoute } from './copy-and-delete-routes.ts';
 import { postAnswer, postListSchema, settleSchema, unpublishSchema } from './schemas.ts';
-import { createCall, editCall, validateCall } from './write-routes.ts';
-
-export const postRoutes = (deps: ApiDeps): Route[] => [
-  listCall(deps),
-  createCall(deps),
-  validateCall(deps),
-  readCall(deps),
-  editCall(deps),
-  deleteCall(deps),
-  copyCall(deps),
-  cancelCall(deps),
-  retryCall(deps),
-  settleCall(deps),
-  unpublishCall(deps),
-];
+import { createRoute, editRoute, validateRoute } from './write-routes.ts';
 
 /** Maximum posts per page, and with `include`. */
 const mostListed = 100;
@@ -95,7 +80,7 @@ const listQuery = {
   },
 } as const;
 
-const listCall = (deps: ApiDeps): Route =>
+export const postRoutes: Route[] = [
   route({
     method: 'get',
     path: '/posts',
@@ -106,14 +91,9 @@ const listCall = (deps: ApiDeps): Route =>
     description:
       'All filters have to hold. Long texts are cut; `GET /posts/{id}` has all of a post. A list by `scheduled_at` or `published_at` has only posts with that time.',
     query: listQuery,
-    answers: {
-      200: {
-        description: `A page of up to ${mostListed} posts.`,
-        schema: postListSchema,
-      },
-    },
+    answers: ok(`A page of up to ${mostListed} posts.`, postListSchema),
     errors: ['not_found'],
-    handle: async ({ caller, query }) => {
+    handle: async ({ caller, query }, deps) => {
       await assertKnownFilter(deps.orm.em.fork(), caller, { channelId: query.channel_id });
       const most = query.include ? mostWhole : mostListed;
       const { limit = most } = query;
@@ -121,9 +101,9 @@ const listCall = (deps: ApiDeps): Route =>
       const { posts, nextCursor } = await listPosts(deps, caller.workspaceId, page);
       return { status: 200, body: { posts, next_cursor: nextCursor } };
     },
-  });
-
-const readCall = (deps: ApiDeps): Route =>
+  }),
+  createRoute,
+  validateRoute,
   route({
     method: 'get',
     path: '/posts/{id}',
@@ -132,20 +112,15 @@ const readCall = (deps: ApiDeps): Route =>
     scope: 'posts:read',
     summary: 'A post, with its outcome on each channel',
     description: '`channels` has the status, the URL and the error of each channel.',
-    answers: {
-      200: {
-        description: 'The post.',
-        schema: postAnswer,
-      },
-    },
-    errors: ['not_found'],
-    handle: async ({ caller, params: { id = '' } }) => ({
+    answers: ok('The post.', postAnswer),
+    handle: async ({ caller, params: { id = '' } }, deps) => ({
       status: 200,
       body: { post: await showPost(deps, caller, id) },
     }),
-  });
-
-const cancelCall = (deps: ApiDeps): Route =>
+  }),
+  editRoute,
+  deleteRoute,
+  copyRoute,
   route({
     method: 'post',
     path: '/posts/{id}/cancel',
@@ -169,16 +144,14 @@ const cancelCall = (deps: ApiDeps): Route =>
         }),
       },
     },
-    errors: ['not_found', 'post_not_cancellable'],
-    handle: async ({ caller, params: { id = '' } }) => {
+    errors: ['post_not_cancellable'],
+    handle: async ({ caller, params: { id = '' } }, deps) => {
       const { stillSending, toSync } = await cancelPost(deps, { ...caller, postId: id });
       deps.syncPost(toSync);
       const post = await showPost(deps, caller, id);
       return { status: 200, body: { ok: true, id, still_sending: stillSending, post } };
     },
-  });
-
-const retryCall = (deps: ApiDeps): Route =>
+  }),
   route({
     method: 'post',
     path: '/posts/{id}/retry',
@@ -198,16 +171,14 @@ const retryCall = (deps: ApiDeps): Route =>
         }),
       },
     },
-    errors: ['plan_required', 'not_found', 'nothing_to_retry'],
-    handle: async ({ caller, params: { id = '' } }) => {
+    errors: ['plan_required', 'nothing_to_retry'],
+    handle: async ({ caller, params: { id = '' } }, deps) => {
       const { retrying: channelIds, toSync } = await retryPost(deps, caller, id);
       deps.syncPost(toSync);
       const post = await showPost(deps, caller, id);
       return { status: 202, body: { id, retrying: channelIds, post } };
     },
-  });
-
-const settleCall = (deps: ApiDeps): Route =>
+  }),
   route({
     method: 'post',
     path: '/posts/{id}/settle',
@@ -231,28 +202,15 @@ const settleCall = (deps: ApiDeps): Route =>
         value: { channel_id: mastodonChannel.id, url: null },
       },
     },
-    answers: {
-      200: {
-        description: 'The updated post.',
-        schema: postAnswer,
-      },
-    },
-    errors: [
-      'invalid_request',
-      'invalid_channel_ids',
-      'not_found',
-      'nothing_to_settle',
-      'settle_too_early',
-    ],
-    handle: async ({ caller, params: { id = '' }, body }) => {
+    answers: ok('The updated post.', postAnswer),
+    errors: ['invalid_channel_ids', 'nothing_to_settle', 'settle_too_early'],
+    handle: async ({ caller, params: { id = '' }, body }, deps) => {
       const { channel_id: channelId, url } = body;
       const deliveries = await settlePost(deps, { ...caller, postId: id }, { channelId, url });
       deliveries.forEach(deps.syncDelivery);
       return { status: 200, body: { post: await showPost(deps, caller, id) } };
     },
-  });
-
-const unpublishCall = (deps: ApiDeps): Route =>
+  }),
   route({
     method: 'post',
     path: '/posts/{id}/unpublish',
@@ -274,8 +232,8 @@ const unpublishCall = (deps: ApiDeps): Route =>
         schema: postAnswer,
       },
     },
-    errors: ['invalid_request', 'invalid_channel_ids', 'not_found', 'nothing_to_unpublish'],
-    handle: async ({ caller, params: { id = '' }, body }) => {
+    errors: ['invalid_channel_ids', 'nothing_to_unpublish'],
+    handle: async ({ caller, params: { id = '' }, body }, deps) => {
       const toSync = await unpublishPost(deps, { ...caller, postId: id }, body.channel_ids);
       if (toSync) {
         deps.syncPost(toSync);
@@ -283,4 +241,5 @@ const unpublishCall = (deps: ApiDeps): Route =>
 
       return { status: 202, body: { post: await showPost(deps, caller, id) } };
     },
-  });
+  }),
+];

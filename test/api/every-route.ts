@@ -1,11 +1,10 @@
 import { allRoutes } from '../../api/app.ts';
-import type { ApiDeps } from '../../api/deps.ts';
 
 export type Call = { readonly method: string; readonly path: string };
 
 /** Every call of the API, with an id for each parameter. Calls nothing. */
 export const everyRoute = (id: string): Call[] =>
-  allRoutes({} as ApiDeps).map(({ method, path }) => ({
+  allRoutes.map(({ method, path }) => ({
     method: method.toUpperCase(),
     path: `/api/v1${path.replaceAll(/\{\w+\}/gv, id)}`,
   }));

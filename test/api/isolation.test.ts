@@ -1,6 +1,5 @@
 import test from 'ava';
 import { allRoutes } from '../../api/app.ts';
-import type { ApiDeps } from '../../api/deps.ts';
 import type { Route } from '../../api/http/route.ts';
 import { recordEvent } from '../../db/record-event.ts';
 import type { Client, Reply } from '../support/client.ts';
@@ -73,7 +72,7 @@ function bodyPlaces({ properties = {}, items }: BodySchema, at = ''): string[] {
 
 test('the cases cover every place where a call takes an id', (t) => {
   // test/api/workspaces.test.ts has the calls for operators.
-  const ofWorkspaces = allRoutes({} as ApiDeps).filter((route) => !route.isForOperators);
+  const ofWorkspaces = allRoutes.filter((route) => !route.isForOperators);
   const places = ofWorkspaces.flatMap((route) =>
     idPlaces(route).map((place) => `${route.method} ${route.path} ${place}`),
   );

@@ -12,7 +12,7 @@ import { rawCall } from '../support/raw-call.ts';
 
 const api = sharedApi(test);
 
-const routes = allRoutes({} as ApiDeps);
+const routes = allRoutes;
 const contract = new Contract(ourDocument());
 const document = JSON.parse(JSON.stringify(contract.document));
 const published = JSON.parse(JSON.stringify(openAnswers(document)));

@@ -1,7 +1,6 @@
 import test from 'ava';
 import { purgeWorkspaces } from '../../activities/sweep/purge-workspaces.ts';
 import { allRoutes } from '../../api/app.ts';
-import type { ApiDeps } from '../../api/deps.ts';
 import { adminOf } from '../cli/admin/admin.ts';
 import { clientFor, type Reply } from '../support/client.ts';
 import { sharedPunctual } from '../support/kit.ts';
@@ -176,7 +175,7 @@ test('workspaces are listed in pages, newest first, and bad values are refused',
 test('an operator key is refused in every call of a workspace, an API key in every call for operators, and both are told why', async (t) => {
   const [operator, customer] = [await newOperator(), await api.newClient()];
   const id = customer.workspaceId;
-  for (const { method, path, isForOperators } of allRoutes({} as ApiDeps)) {
+  for (const { method, path, isForOperators } of allRoutes) {
     const reply = await rawCall(`${api.punctual.url}/api/v1${path.replaceAll(/\{\w+\}/gv, id)}`, {
       method: method.toUpperCase(),
       headers: { authorization: `Bearer ${isForOperators ? customer.key : operator.key}` },

@@ -1,6 +1,5 @@
 import test from 'ava';
 import { allRoutes } from '../../../api/app.ts';
-import type { ApiDeps } from '../../../api/deps.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { ownedBy, silentPort, type Owned } from '../owned.ts';
 import { allAreRefused, onPosts, type BadCall } from './refuse.ts';
@@ -46,7 +45,7 @@ const named = (path: string, { channel, draft, media, webhook }: Owned): string 
 
 test('every call treats a malformed id in the path like an unknown one', (t) =>
   allAreRefused(t, api, (owned) =>
-    allRoutes({} as ApiDeps)
+    allRoutes
       .filter(({ path, isForOperators }) => path.includes('{') && !isForOperators)
       .flatMap(({ method, path }) => {
         const known = path.replaceAll('{delivery}', owned.delivery);
@@ -183,7 +182,7 @@ test('an id in upper case is the same id wherever a request has one, and any oth
 
 test('every time in a query is taken without seconds, and a plus that came as a blank is named', async (t) => {
   const { client, webhook } = await ownedBy(api.punctual);
-  const times = allRoutes({} as ApiDeps).flatMap(({ method, path, query = {} }) =>
+  const times = allRoutes.flatMap(({ method, path, query = {} }) =>
     ['from', 'to', 'since']
       .filter((name) => name in query && !path.startsWith('/analytics'))
       .map(

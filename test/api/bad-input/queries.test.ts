@@ -1,13 +1,12 @@
 import test from 'ava';
 import { allRoutes } from '../../../api/app.ts';
-import type { ApiDeps } from '../../../api/deps.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { silentPort, type Owned } from '../owned.ts';
 import { allAreRefused, type BadCall } from './refuse.ts';
 
 const api = sharedApi(test, { allowPorts: [silentPort] });
 
-const routes = allRoutes({} as ApiDeps).filter(({ isForOperators }) => !isForOperators);
+const routes = allRoutes.filter(({ isForOperators }) => !isForOperators);
 
 const get = (path: string, places?: readonly string[]): BadCall => ({
   title: 'a bad query',

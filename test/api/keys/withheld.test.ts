@@ -3,7 +3,6 @@ import { request, type ClientRequest } from 'node:http';
 import { json } from 'node:stream/consumers';
 import test from 'ava';
 import { allRoutes } from '../../../api/app.ts';
-import type { ApiDeps } from '../../../api/deps.ts';
 import type { Route } from '../../../api/http/route.ts';
 import { recordAudit } from '../../../db/audit.ts';
 import { deleteWorkspace } from '../../../services/workspaces/write-workspaces.ts';
@@ -19,7 +18,7 @@ import { storedRows } from '../../support/stored-rows.ts';
 const api = sharedApi(test);
 
 /** Every call that reads a body, from the list that the server mounts. */
-const calls = allRoutes({} as ApiDeps).filter(({ method }) => ['post', 'patch'].includes(method));
+const calls = allRoutes.filter(({ method }) => ['post', 'patch'].includes(method));
 const ofWorkspaces = calls.filter(({ isForOperators }) => !isForOperators);
 const ofOperators = calls.filter(({ isForOperators }) => isForOperators);
 
@@ -152,7 +151,7 @@ test('a key for one channel cannot cancel a post that left that channel before i
 
 /** Every call that changes or copies a post. */
 const changes = ofWorkspaces
-  .concat(allRoutes({} as ApiDeps).filter(({ method }) => method === 'delete'))
+  .concat(allRoutes.filter(({ method }) => method === 'delete'))
   .filter(({ path }) => path.startsWith('/posts/{id}'));
 
 test('a key for one channel changes no post that leaves that channel while its call waits', async (t) => {
