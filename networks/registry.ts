@@ -28,6 +28,8 @@ const entries: readonly (readonly [Platform, NetworkEntry])[] = platforms.map((p
   registry[platform],
 ]);
 
+type Entry = ReturnType<NetworkEntry>;
+
 export type Networks = {
   readonly rules: Readonly<Record<Platform, Rules>>;
   /** Connect accounts by tokens, for networks with an adapter. */
@@ -57,21 +59,18 @@ export function openNetworks(env: Env): Networks {
     throw new ConfigError(problems);
   }
 
-  const pick = <T>(of: (entry: ReturnType<NetworkEntry>) => T | undefined): Record<string, T> =>
+  const pick = <Name extends keyof Entry>(name: Name) =>
     Object.fromEntries(
-      opened.flatMap(([platform, entry]) => {
-        const value = of(entry);
-        return value === undefined ? [] : [[platform, value]];
-      }),
-    );
+      opened.flatMap(([platform, { [name]: value }]) => (value ? [[platform, value]] : [])),
+    ) as Record<string, NonNullable<Entry[Name]>>;
   return {
-    rules: pick(({ rules }) => rules) as Networks['rules'],
-    connectors: pick(({ connector }) => connector),
-    oauth: pick(({ oauth }) => oauth),
-    checks: pick(({ check }) => check),
-    limits: pick(({ limits }) => limits) as Networks['limits'],
-    profileUrls: pick(({ profileUrl }) => profileUrl),
-    postPages: pick(({ postPages }) => postPages),
+    rules: pick('rules') as Networks['rules'],
+    connectors: pick('connector'),
+    oauth: pick('oauth'),
+    checks: pick('check'),
+    limits: pick('limits'),
+    profileUrls: pick('profileUrl'),
+    postPages: pick('postPages'),
     load: async () => {
       const loaded = opened.map(async ([platform, { adapter }]) =>
         adapter ? [[platform, await adapter()] as const] : [],

@@ -52,15 +52,16 @@ export function kindOf(
 /** A file's name for messages, in quotation marks. */
 export const nameOf = (file: AttachmentFacts): string => quote(file.name, []) || 'A file';
 
+type Words = {
+  /** The subject of the fault, if it is not the file itself. */
+  readonly what?: string;
+  readonly is: string;
+  readonly limit: string;
+  readonly actual: string;
+};
+
 type Fault =
-  /** @param what The subject of the fault, if it is not the file itself. */
-  | {
-      readonly what?: string;
-      readonly is: string;
-      readonly limit: string;
-      readonly actual: string;
-      readonly numbers?: readonly [limit: number, actual: number];
-    }
+  | (Words & { readonly numbers?: readonly [limit: number, actual: number] })
   | { readonly unknown: string; readonly limit: string };
 
 const typeFault = ({ type }: AttachmentFacts, types: readonly string[]) => ({
@@ -69,29 +70,27 @@ const typeFault = ({ type }: AttachmentFacts, types: readonly string[]) => ({
   actual: `is ${quote(type, []) || 'of no known type'}`,
 });
 
+/** A fault when a number is above its limit. */
+const above = (limit: number, actual: number, words: Words): Fault | null =>
+  actual > limit ? { ...words, numbers: [limit, actual] } : null;
+
 function sizeFault({ sizeBytes }: AttachmentFacts, kind: FileKind): Fault | null {
   const { minBytes = 0, maxBytes = Infinity } = kind;
-  if (sizeBytes > maxBytes) {
-    const [limit, actual] = sizesOf(maxBytes, sizeBytes);
-    return {
-      is: 'is too large',
-      limit: `${one(kind)} may have up to ${limit}`,
-      actual: `has ${actual}`,
-      numbers: [maxBytes, sizeBytes],
-    };
-  }
-
-  if (sizeBytes < minBytes) {
-    const [limit, actual] = sizesOf(minBytes, sizeBytes);
-    return {
-      is: 'is too small',
-      limit: `${one(kind)} has ${limit} or more`,
-      actual: `has ${actual}`,
-      numbers: [minBytes, sizeBytes],
-    };
-  }
-
-  return null;
+  const isSmall = sizeBytes < minBytes;
+  const [limit, size] = sizesOf(isSmall ? minBytes : maxBytes, sizeBytes);
+  const actual = `has ${size}`;
+  return isSmall
+    ? {
+        is: 'is too small',
+        limit: `${one(kind)} has ${limit} or more`,
+        actual,
+        numbers: [minBytes, sizeBytes],
+      }
+    : above(maxBytes, sizeBytes, {
+        is: 'is too large',
+        limit: `${one(kind)} may have up to ${limit}`,
+        actual,
+      });
 }
 
 function pixelsFault({ width, height }: AttachmentFacts, kind: FileKind): Fault | null {
@@ -105,11 +104,8 @@ function pixelsFault({ width, height }: AttachmentFacts, kind: FileKind): Fault 
     return { unknown: 'how many pixels', limit };
   }
 
-  const pixels = width * height;
-  const actual = `has ${numberOf(pixels)} (${width} × ${height})`;
-  return pixels > maxPixels
-    ? { is: 'has too many pixels', limit, actual, numbers: [maxPixels, pixels] }
-    : null;
+  const actual = `has ${numberOf(width * height)} (${width} × ${height})`;
+  return above(maxPixels, width * height, { is: 'has too many pixels', limit, actual });
 }
 
 function sidesFault({ width, height }: AttachmentFacts, kind: FileKind): Fault | null {
@@ -126,49 +122,36 @@ function sidesFault({ width, height }: AttachmentFacts, kind: FileKind): Fault |
   }
 
   const limit = `${one(kind)} may have up to ${longest} × ${shortest} pixels`;
-  return longer > longest || shorter > shortest
-    ? {
-        is: 'has too many pixels',
-        limit,
-        actual,
-        numbers: longer > longest ? [longest, longer] : [shortest, shorter],
-      }
-    : null;
+  const words = { is: 'has too many pixels', limit, actual };
+  return above(longest, longer, words) ?? above(shortest, shorter, words);
 }
 
 function framesFault({ width, height, details }: AttachmentFacts, kind: FileKind): Fault | null {
   const { maxFrames = Infinity, maxPixelsOfAllFrames: maxPixels = Infinity } = kind;
   const frames = details?.frames ?? 0;
-  if (frames > maxFrames) {
-    return {
+  const pixels = (width ?? 0) * (height ?? 0) * frames;
+  return (
+    above(maxFrames, frames, {
       is: 'has too many frames',
       limit: `${one(kind)} may have up to ${numberOf(maxFrames)}`,
       actual: `has ${numberOf(frames)}`,
-      numbers: [maxFrames, frames],
-    };
-  }
-
-  const pixels = (width ?? 0) * (height ?? 0) * frames;
-  return pixels > maxPixels
-    ? {
-        is: 'has too many pixels',
-        limit: `all frames of ${one(kind)} together may have up to ${numberOf(maxPixels)} pixels`,
-        actual: `has ${numberOf(pixels)} (${width} × ${height} × ${numberOf(frames)})`,
-        numbers: [maxPixels, pixels],
-      }
-    : null;
+    }) ??
+    above(maxPixels, pixels, {
+      is: 'has too many pixels',
+      limit: `all frames of ${one(kind)} together may have up to ${numberOf(maxPixels)} pixels`,
+      actual: `has ${numberOf(pixels)} (${width} × ${height} × ${numberOf(frames)})`,
+    })
+  );
 }
 
 function frameRateFault({ details }: AttachmentFacts, kind: FileKind): Fault | null {
   const { maxFrameRate = Infinity } = kind;
   const { frameRate = 0 } = details ?? {};
+  const is = 'has too many frames per second';
+  const limit = `${one(kind)} may have up to ${maxFrameRate}`;
+  const actual = `has ${Math.round(frameRate * 100) / 100}`;
   return Math.floor(frameRate) > maxFrameRate
-    ? {
-        is: 'has too many frames per second',
-        limit: `${one(kind)} may have up to ${maxFrameRate}`,
-        actual: `has ${Math.round(frameRate * 100) / 100}`,
-        numbers: [maxFrameRate, frameRate],
-      }
+    ? { is, limit, actual, numbers: [maxFrameRate, frameRate] }
     : null;
 }
 
@@ -218,15 +201,12 @@ function altTextFault(file: AttachmentFacts, kind: FileKind): Fault | null {
   const { maxAltText = Infinity, altTextUnit } = kind;
   const altText = file.altText ?? '';
   const { length } = altTextUnit === 'code points' ? [...altText] : altText;
-  return length > maxAltText
-    ? {
-        what: `The alt text of ${nameOf(file)}`,
-        is: 'is too long',
-        limit: `${one(kind)} may have one of up to ${numberOf(maxAltText)} characters`,
-        actual: `has ${numberOf(length)}`,
-        numbers: [maxAltText, length],
-      }
-    : null;
+  return above(maxAltText, length, {
+    what: `The alt text of ${nameOf(file)}`,
+    is: 'is too long',
+    limit: `${one(kind)} may have one of up to ${numberOf(maxAltText)} characters`,
+    actual: `has ${numberOf(length)}`,
+  });
 }
 
 const checks: Readonly<Record<string, (file: AttachmentFacts, kind: FileKind) => Fault | null>> = {
