@@ -34,41 +34,29 @@ type Place = {
   readonly log: Logger;
 };
 
-export type WorkerSettings = Omit<Place, 'log'> & { readonly deps: ActivityDeps };
-
-export type ConnectedWorkers = {
-  readonly connection: NativeConnection;
-  readonly workers: readonly Worker[];
-};
+type WorkerSettings = Omit<Place, 'log'> & { readonly deps: ActivityDeps };
 
 /**
  * Creates the workers as soon as Temporal accepts them. A queue whose worker failed to start stays reserved on its
  * connection, so each retry opens another connection; the earlier ones stay open and unused.
  */
-export function createWorkersWhenReady(
-  settings: WorkerSettings,
-  log: Logger,
-): Promise<ConnectedWorkers> {
+export function createWorkersWhenReady({ deps, ...settings }: WorkerSettings) {
+  const { log } = deps;
   const options = temporalOptions();
   let { connection } = settings;
   let isSpent = false;
-  return retryUntilReady(
-    'Temporal',
-    async () => {
-      if (isSpent) {
-        connection = await NativeConnection.connect(options.connectionOptions);
-      }
+  const create = async () => {
+    if (isSpent) {
+      connection = await NativeConnection.connect(options.connectionOptions);
+    }
 
-      isSpent = true;
-      return { connection, workers: await createWorkers({ ...settings, connection }) };
-    },
-    log,
-    explainTemporalFailure(options),
-  );
+    isSpent = true;
+    const place = { ...settings, connection, log };
+    const workers = await pollQueues(place, createActivities(deps), Object.keys(deps.networks));
+    return { connection, workers };
+  };
+  return retryUntilReady('Temporal', create, log, explainTemporalFailure(options));
 }
-
-const createWorkers = ({ deps, ...place }: WorkerSettings): Promise<Worker[]> =>
-  pollQueues({ ...place, log: deps.log }, createActivities(deps), Object.keys(deps.networks));
 
 const workflowSettings = {
   // Sleeping posts need no cache, only those in flight.

@@ -6,19 +6,10 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Temporal } from '../temporal/connect.ts';
 import { lastPolls } from '../temporal/workflow-states.ts';
 
-/** Returns why the worker does not poll. Queries the database only if it has just answered. */
-const whyNot = async (orm: Orm, postgresql: string | undefined): Promise<string> =>
-  postgresql === 'ok' && (await awaitsRestoreFinish(orm))
-    ? restoredDatabase
-    : 'not yet, or no longer';
-
 /** Time limit of the request to Temporal, in milliseconds. */
 const deadlineMs = 2000;
 
-const isTemporalReachable = async (temporal: Temporal): Promise<boolean> =>
-  (await lastPolls(temporal, deadlineMs)) !== null;
-
-export type HealthSettings = {
+type HealthSettings = {
   readonly host: string;
   /** 0 for no server. */
   readonly workerHealthPort: number;
@@ -42,9 +33,12 @@ export function serveHealth(
     if (ctx.path === '/livez') {
       ctx.body = { ok: true };
     } else if (ctx.path === '/readyz') {
-      const found = await Promise.all([isDatabaseReachable(orm), isTemporalReachable(temporal)]);
+      const polls = lastPolls(temporal, deadlineMs).then((answer) => answer !== null);
+      const found = await Promise.all([isDatabaseReachable(orm), polls]);
       const [postgresql, connected] = found.map((answers) => (answers ? 'ok' : 'does not answer'));
-      const polling = isPolling() ? 'ok' : await whyNot(orm, postgresql);
+      const isRestored = !isPolling() && postgresql === 'ok' && (await awaitsRestoreFinish(orm));
+      const why = isRestored ? restoredDatabase : 'not yet, or no longer';
+      const polling = isPolling() ? 'ok' : why;
       const ready = [postgresql, connected, polling].every((part) => part === 'ok');
       ctx.status = ready ? 200 : 503;
       ctx.body = { ready, postgresql, temporal: connected, polling };

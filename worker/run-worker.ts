@@ -86,7 +86,7 @@ export async function runWorker(
   const stopSearchable = await keepSearchable(temporal, log);
   const bundle = await openBundle(config.workflowBundle);
   const settings = { connection: first, namespace, deps, bundle, shutdownGraceMs: 40_000 };
-  const { connection, workers } = await createWorkersWhenReady(settings, log);
+  const { connection, workers } = await createWorkersWhenReady(settings);
   const running = Promise.all(workers.map((worker) => worker.run()));
   polling = true;
   const besides = [

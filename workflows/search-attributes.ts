@@ -52,6 +52,7 @@ export const ofWorkspace = (
 
 /** An account of a post, as people know it. */
 type PostAccount = { readonly network: string; readonly handle: string };
+type EndedAccount = PostAccount & { readonly code?: string | null };
 
 /** What people search a post by. */
 export type SearchedPost = {
@@ -80,7 +81,7 @@ export function ofPost(
 /** Largest number of handles, and length of one: Temporal allows 2 KB for a value. */
 const [mostHandles, longestHandle] = [20, 80];
 
-const handlesOf = (accounts: readonly { readonly handle: string }[]): string[] =>
+const handlesOf = (accounts: readonly PostAccount[]): string[] =>
   distinct(accounts.map(({ handle }) => handle.slice(0, longestHandle))).slice(0, mostHandles);
 
 /** Corrects the time after a reschedule. A workflow that started without the attribute never sets it. */
@@ -102,17 +103,11 @@ export function endWait(): void {
 /** Sorted, so that equal lists compare as equal. */
 const distinct = (names: readonly string[]): string[] => [...new Set(names)].toSorted();
 
-type EndedChannel = {
-  readonly network: string;
-  readonly handle: string;
-  readonly code?: string | null;
-};
-
 /**
  * Sets a post's outcome and error codes, and corrects its networks and handles if they changed. Costs one event and one
  * billable action.
  */
-export function markEnd(outcome: string, channels: readonly EndedChannel[]): void {
+export function markEnd(outcome: string, channels: readonly EndedAccount[]): void {
   const codes = distinct(channels.flatMap(({ code }) => (code ? [code] : [])));
   const known = workflowInfo().typedSearchAttributes;
   const began = known.get(networksKey);

@@ -64,13 +64,7 @@ test.serial('a migration that fails leaves the schema unchanged', async (t) => {
 test.serial(
   'posts from before the upgrade are found by their words and tags, also with the letters of another locale',
   async (t) => {
-    const url = await emptyDatabase(
-      t,
-      "template0 locale_provider icu icu_locale 'tr-TR' locale 'C'",
-    );
-    const later = migrations.splice(1);
-    await migrate(url);
-    migrations.push(...later);
+    const url = await olderDatabase(t, [last], "template0 locale_provider icu icu_locale 'tr-TR' locale 'C'"); // prettier-ignore
     const orm = createOrm(url, patience);
     t.teardown(() => orm.close());
     const ask = (sql: string) => orm.em.fork().execute(sql);
@@ -97,10 +91,7 @@ test.serial(
 test.serial(
   'a workspace from before the upgrade keeps the count of its texts, or gets one',
   async (t) => {
-    const url = await emptyDatabase(t);
-    const later = migrations.splice(1);
-    await migrate(url);
-    migrations.push(...later);
+    const url = await olderDatabase(t, [last]);
     const orm = createOrm(url, patience);
     t.teardown(() => orm.close());
     const ask = (sql: string) => orm.em.fork().execute(sql);
@@ -121,10 +112,7 @@ test.serial(
 test.serial(
   'files from before the upgrade stay, and what is no file of the library is swept',
   async (t) => {
-    const url = await emptyDatabase(t);
-    const later = migrations.splice(1);
-    await migrate(url);
-    migrations.push(...later);
+    const url = await olderDatabase(t, [last]);
     const orm = createOrm(url, patience);
     t.teardown(() => orm.close());
     const ask = (sql: string) => orm.em.fork().execute(sql);
@@ -150,9 +138,16 @@ test.serial(
   },
 );
 
+/** The last migration of commit ffedd9cb. */
+const last = 'migration-0046-dropped-references';
+
 /** A database that has run these migrations and the schema of commit ffedd9cb. */
-async function olderDatabase(t: ExecutionContext, names: readonly string[]): Promise<string> {
-  const url = await emptyDatabase(t);
+async function olderDatabase(
+  t: ExecutionContext,
+  names: readonly string[],
+  template?: string,
+): Promise<string> {
+  const url = await emptyDatabase(t, template);
   const orm = createOrm(url, patience);
   await orm.em.execute(
     await readFile(new URL('../../db/migrations/baseline.sql', import.meta.url), 'utf8'),
@@ -169,7 +164,7 @@ async function olderDatabase(t: ExecutionContext, names: readonly string[]): Pro
 
 test('a database of an earlier checkout is recognized, and only what follows its migrations runs', async (t) => {
   const names = ['migration-0001-initial', 'migration-0045-same-texts'];
-  const url = await olderDatabase(t, [...names, 'migration-0046-dropped-references']);
+  const url = await olderDatabase(t, [...names, last]);
   const ran: string[] = [];
   await migrate(url, (name) => ran.push(name));
   t.deepEqual(
@@ -183,12 +178,12 @@ test('a database of an earlier checkout is recognized, and only what follows its
     message: /Start commit ffedd9cb once/v,
   });
 
-  const between = await olderDatabase(t, ['migration-0046-dropped-references', 'migration-0047-operator-key-expiry']); // prettier-ignore
+  const between = await olderDatabase(t, [last, 'migration-0047-operator-key-expiry']); // prettier-ignore
   await t.throwsAsync(migrate(between), { message: /Start commit 773fd38f once/v });
 });
 
 test('an upgrade during a backup waits for it, and keeps no call waiting for longer than a few seconds', async (t) => {
-  const url = await olderDatabase(t, ['migration-0001-initial', 'migration-0045-same-texts', 'migration-0046-dropped-references']); // prettier-ignore
+  const url = await olderDatabase(t, ['migration-0001-initial', 'migration-0045-same-texts', last]); // prettier-ignore
   const orm = createOrm(url, patience);
   t.teardown(() => orm.close());
   const backup = await holdLock(t, orm, 'lock table posts, workspaces in access share mode');
