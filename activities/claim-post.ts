@@ -1,9 +1,14 @@
 import { sql } from 'kysely';
 import { isUnderWay, waitingValues } from '../db/channel-status.ts';
-import { loadPostView, type PostPresentation } from '../db/load-post-view.ts';
+import { loadPostView } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
-import { doubtLostResult } from '../db/restore-counter.ts';
+import {
+  doubtLostResult,
+  lacksChange,
+  markDatabaseOlder,
+  restoredDatabase,
+} from '../db/restore-counter.ts';
 import {
   channelStatuses,
   isFinal,
@@ -18,6 +23,8 @@ export type ClaimRequest = {
   readonly postId: string;
   /** The workflow's clock, in milliseconds since 1970. Only this clock decides what is due. */
   readonly nowMs: number;
+  /** The newest revision that the workflow knows. */
+  readonly revision: number;
   /** Ids of the rows of channels that the workflow published. */
   readonly published?: readonly string[];
 };
@@ -42,10 +49,20 @@ export type Go = {
 
 export type Claim =
   | Go
-  /** The post has a new time, and the workflow has not received the signal yet. */
+  /** The post has a new time, and the workflow has not received the signal yet; or the database is older. */
   | { readonly kind: 'not_due'; readonly revision: number; readonly dueAt: string }
   /** The post is a draft, finished, or deleted. `end`: how it finished. */
   | { readonly kind: 'gone'; readonly end?: ReturnType<typeof endOfPost> };
+
+/** How long a post waits that an older database has, in milliseconds. The workers stop within seconds. */
+const restMs = 60_000;
+
+type UnclaimedRow = {
+  readonly status: PostStatus;
+  readonly scheduled_at: Date | null;
+  readonly revision: number;
+  readonly isOlder: boolean;
+};
 
 type Scope = { readonly postId: string; readonly workspaceId: string };
 
@@ -53,9 +70,10 @@ type Scope = { readonly postId: string; readonly workspaceId: string };
  * Claims a due post: under the row's lock it goes from `scheduled` to `publishing`, and can no longer be edited. Each
  * channel changes status when its own sending begins, so a cancel can tell which have not begun. Safe to repeat:
  * claiming a publishing post again returns the channels that are not final.
+ * If the database lacks a change that the workflow knows, it is older: the post waits until the workers have stopped.
  */
 export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Promise<Claim> {
-  const { workspaceId, postId, nowMs, published = [] } = request;
+  const { workspaceId, postId, nowMs, revision: known, published = [] } = request;
   const em = deps.orm.em.fork();
   await doubtLostResult(em, { workspaceId, postId, published });
   const scope: Scope = { postId, workspaceId };
@@ -67,11 +85,12 @@ export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Prom
         updated_at = case status when 'scheduled' then ${deps.now()} else updated_at end
       where id = ${postId} and workspace_id = ${workspaceId}
         and (status = 'publishing' or status = 'scheduled' and scheduled_at <= ${new Date(nowMs)})
+        and not ${lacksChange(known)}
       returning revision`,
   );
   return post
     ? { kind: 'go', targets: await openTargets(em, scope), revision: post.revision }
-    : whyNotClaimed(em, scope, deps);
+    : whyNotClaimed(em, scope, known, deps);
 }
 
 async function openTargets(
@@ -92,13 +111,26 @@ async function openTargets(
 }
 
 /** Returns why the post could not be claimed. If it became due in this moment, the workflow claims again at once. */
-async function whyNotClaimed(em: Em, scope: Scope, shownBy: PostPresentation): Promise<Claim> {
+async function whyNotClaimed(
+  em: Em,
+  scope: Scope,
+  known: number,
+  deps: ActivityDeps,
+): Promise<Claim> {
   const [post] = await query(
     em,
-    sql<{ status: PostStatus; scheduled_at: Date | null; revision: number }>`
-      select status, scheduled_at, revision from posts
-      where id = ${scope.postId} and workspace_id = ${scope.workspaceId}`,
+    sql<UnclaimedRow>`
+      select status, scheduled_at, revision, ${lacksChange(known)} as "isOlder"
+      from posts where id = ${scope.postId} and workspace_id = ${scope.workspaceId}`,
   );
+  if (post?.isOlder) {
+    const now = deps.now();
+    await markDatabaseOlder(em, now);
+    deps.log.error({ post: scope.postId, workspace: scope.workspaceId }, restoredDatabase);
+    const dueAt = new Date(now.getTime() + restMs).toISOString();
+    return { kind: 'not_due', revision: known, dueAt };
+  }
+
   if (post?.status === 'draft') {
     const targets = await openTargets(em, scope, ['publishing', 'retrying']);
     return targets.length === 0
@@ -107,7 +139,7 @@ async function whyNotClaimed(em: Em, scope: Scope, shownBy: PostPresentation): P
   }
 
   if (post?.status !== 'scheduled' && post?.status !== 'publishing') {
-    const view = post && (await loadPostView(em, scope.workspaceId, scope.postId, shownBy));
+    const view = post && (await loadPostView(em, scope.workspaceId, scope.postId, deps));
     return view ? { kind: 'gone', end: endOfPost(view) } : { kind: 'gone' };
   }
 

@@ -125,22 +125,25 @@ type Known = {
 };
 
 /**
- * Whether the database lost a change of a post. Every change is committed before the workflow is signalled. `restore
- * finish` sets a higher revision than any of this service: one above it was signalled by a person.
+ * SQL: whether the database lost a change of a post. Every change is committed before the workflow is signalled.
+ * `restore finish` sets a higher revision than any of this service: one above it was signalled by a person.
+ *
+ * @param known The newest revision that the post's workflow knows.
  */
+export const lacksChange = (known: number): RawBuilder<boolean> =>
+  sql`(revision < ${known}::int and ${known}::int < ${restoredRevision})`;
+
+/** Whether the database lost a change of a post; false if it has no such post. */
 export async function lacksRevision(
   em: Em,
   { workspaceId, postId, revision }: Known,
 ): Promise<boolean> {
-  const [row] = await query(
+  const lacking = await query(
     em,
-    sql<{
-      stored: number;
-      restored: number;
-    }>`select revision as stored, ${restoredRevision} as restored
-      from posts where id = ${postId} and workspace_id = ${workspaceId}`,
+    sql`select from posts
+      where id = ${postId} and workspace_id = ${workspaceId} and ${lacksChange(revision)}`,
   );
-  return row !== undefined && row.stored < revision && revision < row.restored;
+  return lacking.length > 0;
 }
 
 /**

@@ -27,7 +27,10 @@ export function backgroundSync(client: Client, orm: Orm, log: Logger) {
     const syncing = sync(orm.em.fork())
       .catch((error: unknown) => {
         const why = describeError(error);
-        log.warn({ ...row, error: why }, 'sync failed, the relay retries');
+        log.warn(
+          { ...row, error: why },
+          'sync failed, the relay retries, unless the post was deleted',
+        );
       })
       .finally(() => inFlight.delete(syncing));
     inFlight.add(syncing);

@@ -87,7 +87,9 @@ async function publishWhenDue(input: PublishPostInput, post: Followed): Promise<
 
     const before = post.schedule;
     const lost = published.size > 0 ? { published: [...published] } : {};
-    const claim = await claimPost({ workspaceId, postId, nowMs: Date.now(), ...lost });
+    const { revision: known } = before;
+    const request = { workspaceId, postId, nowMs: Date.now(), revision: known, ...lost };
+    const claim = await claimPost(request);
     claimAtMs = Date.now() + claimRestMs;
     if (claim.kind === 'gone') {
       if (post.schedule !== before) {

@@ -36,7 +36,7 @@ test("the logs and answers that the page quotes are the programs' own", (t) => {
     .map(read)
     .join('\n');
   for (const quoted of [
-    'sync failed, the relay retries',
+    'sync failed, the relay retries, unless the post was deleted',
     'Temporal did not answer',
     'internal error while publishing or removing a post, the attempt is retried',
     'Temporal is behind',
@@ -85,7 +85,7 @@ test('after the page’s steps no post of a restored database is published twice
   t.deepEqual([await show(asleep), await show(untouched)], before);
   for (const id of [due, retrying, listed, draft]) {
     t.like(await show(id), { status: 'failed', summary: { failed: 1, pending: 0 } });
-    const request = { workspaceId, postId: id, nowMs: Date.now() + 7_200_000 };
+    const request = { workspaceId, postId: id, nowMs: Date.now() + 7_200_000, revision: 1 };
     t.is((await claimPost(punctual.deps, request)).kind, 'gone');
     t.is((await client.post(`/posts/${id}/retry`)).body.code, 'nothing_to_retry');
     const answer = { channel_id: channel, url: id === due ? 'https://social.test/@ana/1' : null };

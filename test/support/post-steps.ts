@@ -174,7 +174,7 @@ function workerSteps(
   workspaceId: string,
 ): Pick<PostSteps, 'claim' | 'claimOrThrow' | 'finalize'> {
   const claim = (postId: string): Promise<Claim> =>
-    claimPost(deps, { workspaceId, postId, nowMs: deps.now().getTime() });
+    claimPost(deps, { workspaceId, postId, nowMs: deps.now().getTime(), revision: 1 });
   return {
     claim,
     claimOrThrow: async (postId) => {

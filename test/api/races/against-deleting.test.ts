@@ -24,7 +24,7 @@ async function workspaceOn(network: FakeNetwork) {
 /** Claims the post, publishes and finalizes it, as its workflow does. @returns what the channel's attempt said. */
 async function publish({ workspaceId }: Client, postId: string): Promise<string> {
   const { deps } = api.punctual;
-  const claimed = await claimPost(deps, { workspaceId, postId, nowMs: Date.now() });
+  const claimed = await claimPost(deps, { workspaceId, postId, nowMs: Date.now(), revision: 1 });
   const [target] = claimed.kind === 'go' ? claimed.targets : [];
   if (claimed.kind !== 'go' || !target) {
     return claimed.kind;

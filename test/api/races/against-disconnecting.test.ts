@@ -49,7 +49,7 @@ test('after a disconnect only the sends that it reported are published', async (
         return reply;
       },
       async () => {
-        await claimPost(deps, { workspaceId, postId, nowMs: Date.now() });
+        await claimPost(deps, { workspaceId, postId, nowMs: Date.now(), revision: 1 });
         const attemptOnce = () =>
           attempt(publishChannel, deps, { workspaceId, postId, postChannelId: id });
         // Temporal repeats an attempt that lost its race.

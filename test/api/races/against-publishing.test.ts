@@ -15,7 +15,7 @@ const api = sharedApi(test);
 
 /** Claims a due post as its workflow does. */
 const claim = (workspaceId: string, postId: string): Promise<Claim> =>
-  claimPost(api.punctual.deps, { workspaceId, postId, nowMs: Date.now() });
+  claimPost(api.punctual.deps, { workspaceId, postId, nowMs: Date.now(), revision: 1 });
 
 /** Claims the post and publishes it on all its channels at once, as the workflow does. */
 async function publishAll(workspaceId: string, postId: string): Promise<void> {

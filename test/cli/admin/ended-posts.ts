@@ -21,7 +21,7 @@ export async function publish(
   workspaceId: string,
   postId: string,
 ): Promise<void> {
-  const claimed = await claimPost(deps, { workspaceId, postId, nowMs: Date.now() });
+  const claimed = await claimPost(deps, { workspaceId, postId, nowMs: Date.now(), revision: 1 });
   if (claimed.kind !== 'go') {
     throw new Error(`The claim said ${claimed.kind}.`);
   }
