@@ -68,15 +68,15 @@ export function waitForTurnMs({ ahead, sinceLastMs }: Queue): number {
 /**
  * How many attempts of one worker may run at one server of a network, over all workspaces. A server that answered
  * recently gets more slots; a silent one gets few, so that it cannot take a worker's capacity from the network's other
- * servers. A worker runs a hundred attempts per network at a time.
+ * servers.
  */
 export const slotsPerServer = { answering: 60, silent: 20 } as const;
 
 /**
- * How many channels of one workspace a worker may send at a time on one network, over all its servers. It sends a
- * hundred at a time, so a workspace that connects many slow servers leaves room for others.
+ * How many channels of one workspace a worker may send at a time on one network, over all its servers. It sends four
+ * times as many, so three workspaces that connect slow servers leave room for others.
  */
-export const mostPerWorkspace = 60;
+export const mostPerWorkspace = 45;
 
 /** How long after an answer a server counts as answering, in milliseconds. */
 export const answeringMs = 2 * second;

@@ -14,6 +14,7 @@ import {
 } from '@temporalio/worker';
 import type { ActivityDeps } from '../activities/deps.ts';
 import { createActivities } from '../activities/index.ts';
+import { mostPerWorkspace } from '../domain/pacing.ts';
 import { type Logger, describeError } from '../runtime/logger.ts';
 import { retryUntilReady } from '../runtime/process.ts';
 import { explainTemporalFailure } from '../temporal/explain-failure.ts';
@@ -103,8 +104,7 @@ export function pollQueues(
       Worker.create({
         ...shared,
         taskQueue: publishQueue(network),
-        // Five times the slots of a server that does not answer (domain/pacing.ts).
-        maxConcurrentActivityTaskExecutions: 100,
+        maxConcurrentActivityTaskExecutions: 4 * mostPerWorkspace,
       }),
     ),
   ]);
