@@ -8,7 +8,7 @@ import type { ChannelStatus } from '../../domain/statuses.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
 import type { PostChange } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { namesOfChannels } from './choose-channels.ts';
+import { namesOfChannels, settleFirst } from './choose-channels.ts';
 
 /**
  * Requests the removal of a post from its networks. Channels that were removed before, or are being removed, stay as
@@ -114,25 +114,20 @@ function assertEnded(
   hasOthers: boolean,
 ): void {
   const others = otherChannels(hasOthers);
-  const named = (...statuses: readonly ChannelStatus[]): string =>
-    namesOfChannels(channels.filter(({ row }) => statuses.includes(row.status)));
-  const open = named('scheduled', 'publishing', 'retrying');
-  if (open !== '') {
-    // The channels of a draft are finishing after a cancel.
-    const orCancel =
-      status === 'draft' ? '' : `, or cancel the post first (POST /posts/${postId}/cancel)`;
+  const open = channels.filter(({ row }) => openStatuses.has(row.status));
+  if (open.length > 0) {
     throw nothingToUnpublish(
-      `Publishing has not ended on ${open}. Wait for its end${orCancel}.${others}`,
+      `Publishing has not ended on ${namesOfChannels(open)}. Wait for its end, or cancel the post first (POST /posts/${postId}/cancel).${others}`,
     );
   }
 
-  const unconfirmed = named('unconfirmed');
-  if (unconfirmed !== '') {
-    throw nothingToUnpublish(
-      `Unconfirmed: ${unconfirmed}. The network may have the post. Look at the account, and settle the channel first (POST /posts/${postId}/settle).${others}`,
-    );
+  const unconfirmed = channels.filter(({ row }) => row.status === 'unconfirmed');
+  if (unconfirmed.length > 0) {
+    throw nothingToUnpublish(`${settleFirst(postId, unconfirmed)}${others}`);
   }
 }
+
+const openStatuses: ReadonlySet<ChannelStatus> = new Set(['scheduled', 'publishing', 'retrying']);
 
 /** @throws AppError `nothing_to_unpublish` */
 function assertConnected(wanted: readonly PostOnChannel[], hasOthers: boolean): void {
