@@ -1,39 +1,26 @@
 import { AppError } from './errors.ts';
 
-/** The limited resources of a workspace. */
-export const quotaNames = [
-  'scheduled',
-  'drafts',
-  'text_bytes',
-  'files',
-  'media_bytes',
-  'channels',
-] as const;
-export type QuotaName = (typeof quotaNames)[number];
+/** The limited resources of a workspace: how messages name them, and how there is room again. */
+const resources = {
+  scheduled: ['scheduled posts', 'There is room again once some of them go out.'],
+  drafts: [
+    'drafts',
+    'Schedule some of them, or change one that is no longer wanted instead of making another.',
+  ],
+  text_bytes: ['bytes of text in its posts', 'Shorten drafts.'],
+  files: ['files in its media library', 'Delete files that no post needs: DELETE /media/{id}.'],
+  media_bytes: [
+    'bytes in its media library',
+    'Delete files that no post needs: DELETE /media/{id}.',
+  ],
+  channels: ['channels', 'Connecting one of them again is always possible.'],
+} as const;
+export type QuotaName = keyof typeof resources;
+export const quotaNames = Object.keys(resources) as readonly QuotaName[];
 
 export type Quotas = Readonly<Record<QuotaName, number>>;
 
-export const isQuotaName = (name: string): name is QuotaName =>
-  quotaNames.some((known) => known === name);
-
-const things: Readonly<Record<QuotaName, string>> = {
-  scheduled: 'scheduled posts',
-  drafts: 'drafts',
-  text_bytes: 'bytes of text in its posts',
-  files: 'files in its media library',
-  media_bytes: 'bytes in its media library',
-  channels: 'channels',
-};
-
-const waysOut: Readonly<Record<QuotaName, string>> = {
-  scheduled: 'There is room again once some of them go out.',
-  drafts:
-    'Schedule some of them, or change one that is no longer wanted instead of making another.',
-  text_bytes: 'Shorten drafts.',
-  files: 'Delete files that no post needs: DELETE /media/{id}.',
-  media_bytes: 'Delete files that no post needs: DELETE /media/{id}.',
-  channels: 'Connecting one of them again is always possible.',
-};
+export const isQuotaName = (name: string): name is QuotaName => Object.hasOwn(resources, name);
 
 /** Says what to do next. */
 const noPlan =
@@ -48,7 +35,8 @@ export function assertHasPlan({ plan }: { readonly plan: string | null }): void 
 
 /** The error for a request that exceeds a quota. @param used The current use, without this request. */
 export function quotaExceeded(quota: QuotaName, limit: number, used: number): AppError {
-  const message = `This workspace may have ${limit} ${things[quota]}, and has ${used}; this would be more. ${waysOut[quota]} The operator can raise the limit.`;
+  const [things, wayOut] = resources[quota];
+  const message = `This workspace may have ${limit} ${things}, and has ${used}; this would be more. ${wayOut} The operator can raise the limit.`;
   return new AppError('quota_exceeded', message, {
     details: [{ path: '', message, quota, limit, used }],
   });

@@ -114,10 +114,15 @@ function assertEnded(
   hasOthers: boolean,
 ): void {
   const others = otherChannels(hasOthers);
-  const open = channels.filter(({ row }) => openStatuses.has(row.status));
-  if (open.length > 0) {
+  const named = (...statuses: readonly ChannelStatus[]): string =>
+    namesOfChannels(channels.filter(({ row }) => statuses.includes(row.status)));
+  const open = named('scheduled', 'publishing', 'retrying');
+  if (open !== '') {
+    // The channels of a draft are finishing after a cancel.
+    const orCancel =
+      status === 'draft' ? '' : `, or cancel the post first (POST /posts/${postId}/cancel)`;
     throw nothingToUnpublish(
-      `Publishing has not ended on ${namesOfChannels(open)}. Wait for its end, or cancel the post first (POST /posts/${postId}/cancel).${others}`,
+      `Publishing has not ended on ${open}. Wait for its end${orCancel}.${others}`,
     );
   }
 
@@ -126,8 +131,6 @@ function assertEnded(
     throw nothingToUnpublish(`${settleFirst(postId, unconfirmed)}${others}`);
   }
 }
-
-const openStatuses: ReadonlySet<ChannelStatus> = new Set(['scheduled', 'publishing', 'retrying']);
 
 /** @throws AppError `nothing_to_unpublish` */
 function assertConnected(wanted: readonly PostOnChannel[], hasOthers: boolean): void {
