@@ -1582,7 +1582,7 @@ export interface components {
             langs?: string[];
             /** @description Content warnings that readers see before the post. */
             labels?: components["schemas"]["BlueskyOptionsLabel"][];
-            /** @description Whether a text without files shows a card of its first link, with the title, the description and the picture of that page. Default: true. */
+            /** @description Whether a post without files shows a card of its first link, with the title, the description and the picture of that page. Default: true. */
             link_card?: boolean;
         };
         /**
@@ -7433,8 +7433,8 @@ export interface operations {
                 };
             };
             /**
-             * @description - `idempotency_key_reused`: The idempotency key was used before: by another call, with a different request, or by another API key.
-             *     - `invalid_request`: Broken JSON, an unknown field or query parameter, or a value of the wrong type; `details` names each.
+             * @description - `invalid_request`: Broken JSON, an unknown field or query parameter, or a value of the wrong type; `details` names each.
+             *     - `idempotency_key_reused`: The idempotency key was used before: by another call, with a different request, or by another API key.
              */
             400: {
                 headers: {
