@@ -155,11 +155,7 @@ async function facetsOf(text: string, didOf: ResolveHandle): Promise<Facet[]> {
   richText.detectFacetsWithoutResolution();
   const facets: Facet[] = [];
   for (const { index, features } of richText.facets ?? []) {
-    const resolved = [];
-    for (const feature of features) {
-      resolved.push(await resolveFeature(feature, didOf));
-    }
-
+    const resolved = await Array.fromAsync(features, (one) => resolveFeature(one, didOf));
     const kept = resolved.filter((feature) => feature !== null);
     if (kept.length > 0) {
       facets.push({ index, features: kept });

@@ -85,15 +85,12 @@ async function upload(
   }
 
   const isDoubted = preparedOf(part.data).isDoubted === true;
-  const urns: string[] = [];
-  for (const file of part.media) {
+  return Array.fromAsync(part.media, (file) => {
     const kept = keptUpload<LinkedinUpload>(connection, part, file).read();
     // A post may already use this upload. Only a second send with the same URN shows that.
     const used = isDoubted && kept?.kind === 'whole' ? kept.urn : null;
-    urns.push(used ?? (await uploadFile(access, connection, part, file)));
-  }
-
-  return urns;
+    return used ?? uploadFile(access, connection, part, file);
+  });
 }
 
 const authorOf = ({ remoteId: urn, settings }: Connection): Author => ({

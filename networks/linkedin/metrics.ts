@@ -2,7 +2,7 @@ import { anyFields, anything, having, listOf, mayHave, text } from '../../domain
 import { answerReader } from '../answer.ts';
 import { countIn, readingOf, readOneByOne, withMissing } from '../metrics.ts';
 import type { Connection, MetricsReader, NetworkError, PostReading } from '../network.ts';
-import { ask, get, type LinkedinAccess } from './client.ts';
+import { ask, get, type LinkedinAccess, type LinkedinAnswer } from './client.ts';
 import { linkedinSettings } from './rules.ts';
 
 /**
@@ -70,11 +70,11 @@ async function memberReading(access: LinkedinAccess, urn: string): Promise<PostR
   const counts: Record<string, unknown> = {};
   const refused: NetworkError[] = [];
   for (const name of names) {
-    const point = await pointOf(access, entity, metricTypes[name]);
-    if ('refusal' in point) {
-      refused.push(point.refusal);
+    const answer = await pointOf(access, entity, metricTypes[name]);
+    if (answer.status === 403) {
+      refused.push(answer.refusal());
     } else {
-      counts[metricTypes[name]] = point.count;
+      counts[metricTypes[name]] = countOf(answer);
     }
   }
 
@@ -97,26 +97,20 @@ function entityOf(urn: string): string | null {
 
 const memberNeeds = 'the Community Management API and its permission r_member_postAnalytics';
 
-async function pointOf(
-  access: LinkedinAccess,
-  entity: string,
-  metricType: string,
-): Promise<{ readonly count: unknown } | { readonly refusal: NetworkError }> {
+function pointOf(access: LinkedinAccess, entity: string, metricType: string) {
   const query = `q=entity&entity=${entity}&queryType=${metricType}&aggregation=TOTAL`;
   const path = `/rest/memberCreatorPostAnalytics?${query}`;
-  const response = await get(access, path, 'prepare', { needs: memberNeeds });
-  if (response.status === 403) {
-    return { refusal: response.refusal() };
-  }
-  // With a code or a message, LinkedIn says that the post or the metric does not exist.
-  const { code, message } = response.said();
-  if ([400, 404].includes(response.status) && (code !== undefined || message !== undefined)) {
-    return { count: undefined };
-  }
-
-  const points = response.as(readPoints);
-  return { count: points.elements[0]?.count };
+  return get(access, path, 'prepare', { needs: memberNeeds });
 }
+
+/** With a code or a message, LinkedIn says that the post or the metric does not exist. */
+const isOwnWord = (answer: LinkedinAnswer): boolean =>
+  (answer.said().code ?? answer.said().message) !== undefined;
+
+const countOf = (answer: LinkedinAnswer): unknown =>
+  [400, 404].includes(answer.status) && isOwnWord(answer)
+    ? undefined
+    : answer.as(readPoints).elements[0]?.count;
 
 const readElements = answerReader(
   having({
@@ -175,11 +169,9 @@ const pageFields = {
 async function absence(access: LinkedinAccess, urn: string): Promise<PostReading | null> {
   const path = `/rest/posts/${encodeURIComponent(urn)}`;
   const response = await get(access, path, 'prepare');
-  const { code, message } = response.said();
-  const isOwnWord = code !== undefined || message !== undefined;
   // This code means that the API path does not exist, which says nothing about the post.
-  const isNoResource = code === 'RESOURCE_NOT_FOUND';
-  return response.status === 404 && isOwnWord && !isNoResource ? { kind: 'gone' } : null;
+  const isNoResource = response.said().code === 'RESOURCE_NOT_FOUND';
+  return response.status === 404 && isOwnWord(response) && !isNoResource ? { kind: 'gone' } : null;
 }
 
 /** Source: https://learn.microsoft.com/linkedin/marketing/community-management/organizations/organization-network-size */

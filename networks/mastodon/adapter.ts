@@ -17,7 +17,6 @@ import {
   newestOwnStatusId,
   ownStatusesSince,
   sentPartOf,
-  type Status,
 } from './statuses.ts';
 
 const preparedSchema = having(
@@ -55,14 +54,8 @@ export const mastodonNetwork: Network = {
     });
   },
 
-  async upload(connection, step) {
-    const ids: string[] = [];
-    for (const file of onlyPart(step).media) {
-      ids.push(await uploadFile(connection, file));
-    }
-
-    return ids;
-  },
+  upload: (connection, step) =>
+    Array.fromAsync(onlyPart(step).media, (file) => uploadFile(connection, file)),
 
   async send(connection, step, files) {
     return [await createStatus(connection, onlyPart(step), step.sent.at(-1), files)];
@@ -79,11 +72,10 @@ export const mastodonNetwork: Network = {
         const hasFiles = (status.media_attachments ?? []).length === (prepared?.mediaCount ?? 0);
         return inPlace && hasFiles;
       });
-      const found: Status[] = [];
-      for (const text of textsOf(part)) {
-        found.push(...(await statusesWithText(connection, possible, text)));
-      }
-      return found.map(sentPartOf);
+      const found = await Array.fromAsync(textsOf(part), (text) =>
+        statusesWithText(connection, possible, text),
+      );
+      return found.flat().map(sentPartOf);
     });
   },
 

@@ -59,14 +59,9 @@ export const createXNetwork = (rules: Rules, readsPerMonth = defaultReads.perMon
       return { ...part, data };
     }),
 
-  async upload(connection, step) {
+  upload(connection, step) {
     const part = onlyPart(step);
-    const ids: string[] = [];
-    for (const file of part.media) {
-      ids.push(await uploadFile(connection, part, file));
-    }
-
-    return ids;
+    return Array.fromAsync(part.media, (file) => uploadFile(connection, part, file));
   },
 
   async send(connection, step, files) {
