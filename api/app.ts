@@ -163,10 +163,14 @@ const longestMs = 30 * 60_000;
 /** Keeps one process below the usual limits of open files and memory. */
 const mostConnections = 4096;
 
-/** Sets the limits of connections, beside Node's own of 60 s for headers, and the answer to invalid HTTP. */
+/** How long headers may take, in milliseconds; Node looks every 30 s. Silent clients must not hold all connections. */
+const longestHeadersMs = 10_000;
+
+/** Sets the limits of connections, and the answer to invalid HTTP. */
 export function configure(server: Server): void {
   server.maxConnections = mostConnections;
   server.keepAliveTimeout = idleMs;
+  server.headersTimeout = longestHeadersMs;
   server.requestTimeout = longestMs;
   server.timeout = longestMs;
   server.on('clientError', answerBroken);

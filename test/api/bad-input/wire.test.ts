@@ -247,6 +247,14 @@ test('a body that does not come within its time is refused', async (t) => {
   t.is(await textOf(answer), 'The request body took longer than 0.05 s. Send it faster.');
 });
 
+test('a connection whose headers stay away is closed soon', async (t) => {
+  t.timeout(120_000);
+  const begunMs = Date.now();
+  const { status } = await rawSocket('GET /livez HTTP/1.1\r\nHost: api\r\n');
+  t.is(status, 408);
+  t.true(Date.now() - begunMs < 45_000);
+});
+
 /**
  * Sends raw bytes over a new socket and reads the response until the server closes it. For requests that no HTTP
  * client sends.
