@@ -4,28 +4,11 @@ import { noTemporal } from '../../support/media-library.ts';
 import { needs } from '../../support/needs.ts';
 import { storeChannel } from '../../support/seed.ts';
 import { poll } from '../../support/poll.ts';
-import { answerTo, beginUpload, head, write } from '../media/support/raw-upload.ts';
+import { answerTo, beginUpload, write } from '../media/support/raw-upload.ts';
 
 const test = needs('postgres');
 const usual = sharedApi(test, { temporalEnv: noTemporal });
 const perKey = sharedApi(test, { temporalEnv: noTemporal, mostPerKey: 3 });
-
-/**
- * Three uploads that never end. An upload that was refused, because another call of the test held its slot, is started
- * again.
- */
-function threeUploads(begin: () => ReturnType<typeof beginUpload>) {
-  const uploads = new Set<ReturnType<typeof beginUpload>>();
-  const fill = async (): Promise<void> => {
-    while (uploads.size < 3) {
-      const upload = begin();
-      uploads.add(upload);
-      upload.once('response', () => uploads.delete(upload));
-      await write(upload, head);
-    }
-  };
-  return { uploads, fill };
-}
 
 for (const [path, most] of [
   ['/api/v1/posts/validate', 2],
@@ -85,14 +68,13 @@ test('the posts that a workspace changes and validates leave connections to the 
 
 test('a key with too many requests under way gets 429 until some have ended, while other keys are served', async (t) => {
   const [client, other] = [await perKey.newClient(), await perKey.newClient()];
-  const { uploads, fill } = threeUploads(() => beginUpload(t, perKey.punctual, client));
-  const refused = await poll(
-    async () => {
-      await fill();
-      return client.get('/me');
-    },
-    ({ status }) => status !== 200,
+  const key = (await client.get('/me')).body.key.id;
+  const uploads = Array.from({ length: 3 }, () => beginUpload(t, perKey.punctual, client));
+  await poll(
+    () => perKey.punctual.callsOf(key),
+    ({ requests }) => requests === 1 + uploads.length,
   );
+  const refused = await client.get('/me');
   t.is(refused.status, 429);
   t.like(refused.body, { code: 'rate_limited' });
   t.regex(refused.body.error, /^Too many requests with this API key are under way/v);
