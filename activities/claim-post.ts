@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { isUnderWay, waitingValues } from '../db/channel-status.ts';
 import { loadPostView } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
+import { isOpenPost } from '../db/post-status.ts';
 import { query } from '../db/query.ts';
 import {
   doubtLostResult,
@@ -120,7 +121,8 @@ async function whyNotClaimed(
   const [post] = await query(
     em,
     sql<UnclaimedRow>`
-      select status, scheduled_at, revision, ${lacksChange(known)} as "isOlder"
+      select status, scheduled_at, revision,
+        ${isOpenPost()} and ${lacksChange(known)} as "isOlder"
       from posts where id = ${scope.postId} and workspace_id = ${scope.workspaceId}`,
   );
   if (post?.isOlder) {
