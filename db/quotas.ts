@@ -133,6 +133,25 @@ export async function takeQuota(
   }
 }
 
+/**
+ * Writes changed entities of a post, and takes the quota for the growth of its text.
+ *
+ * @param before What `countPostText` returned before the change. @throws AppError `quota_exceeded`
+ */
+export async function flushWithQuota(
+  em: Em,
+  owner: QuotaHolder,
+  postId: string,
+  before: number,
+): Promise<void> {
+  const { workspaceId } = owner;
+  // The flush locks accounts and external ids, which come after the workspace in the order of locks.
+  await lockLibrary(em, workspaceId);
+  await em.flush();
+  const more = (await countPostText(em, { workspaceId, postId })) - before;
+  await takeQuota(em, owner, { scheduled: 0, drafts: 0, text_bytes: more });
+}
+
 /** Gives back the text of a post that is deleted next. */
 export async function releaseText(
   em: Em,

@@ -63,7 +63,7 @@ export async function editPostMedia(
   const placed = [...files, ...apartFiles(apart)];
   const named = [...files, ...apart].filter(({ stored }) => !stored?.isDeleted);
   const found = await claimMedia(em, owner, named, downloaded, now);
-  if (placed.length + rows.length > 0) {
+  if (!isDeepStrictEqual(placed.map(placeOf), rows.map(placeOf))) {
     await attachMedia(em, post.workspaceId, post.id, placed);
   }
 
@@ -77,6 +77,13 @@ export async function editPostMedia(
     changedParts: changedParts(whole, after),
   };
 }
+
+const placeOf = ({ mediaId, part, fromUrl, altText }: PlacedFile): PlacedFile => ({
+  mediaId,
+  part,
+  fromUrl,
+  altText,
+});
 
 /** @param parts Length of the new thread; 0 without one. */
 function emptied(

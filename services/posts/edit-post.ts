@@ -1,7 +1,7 @@
 import { recordAudit } from '../../db/audit.ts';
 import type { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
-import { countPostText, takeQuota } from '../../db/quotas.ts';
+import { countPostText, flushWithQuota, takeQuota } from '../../db/quotas.ts';
 import { recordPostEvent } from '../../db/record-event.ts';
 import { finalizeIfPublished } from '../../db/refinalize-post.ts';
 import { findPost, lockPost, type WholePost } from '../../db/repositories/posts.ts';
@@ -162,9 +162,7 @@ async function applyEdit(
     ...warningsOfPost(validations, notes),
     timezone: input.timezone === undefined ? (post.timezone ?? null) : input.timezone,
   });
-  await em.flush();
-  const more = (await countPostText(em, scope)) - textBefore;
-  await takeQuota(em, caller, { scheduled: 0, drafts: 0, text_bytes: more });
+  await flushWithQuota(em, caller, postId, textBefore);
   if (timeChanged && (dueAt || wasScheduled)) {
     await recordPostEvent(em, scope, dueAt ? 'post.scheduled' : 'post.cancelled', deps);
   }

@@ -43,9 +43,9 @@ export const filesOfChannels = ({ channelFiles }: Pick<PostContent, 'channelFile
 
 /** Files that options name or that only one channel gets. The row in the post protects them from deletion. */
 export const apartFiles = (named: readonly NamedFile[]): FileInPost[] =>
-  named
-    .filter(({ mediaId }, index) => named.findIndex((one) => one.mediaId === mediaId) === index)
-    .map((file) => Object.assign({ part: -1, fromUrl: false, altText: null }, file));
+  [...Map.groupBy(named, ({ mediaId }) => mediaId).values()].flatMap(([file]) =>
+    Object.assign({ part: -1, fromUrl: false, altText: null }, file),
+  );
 
 /**
  * Returns the workspace's files, locked against deletion until the transaction ends: a post never loses a file between
