@@ -51,11 +51,12 @@ async function* forward(
   session.say(`They are signed with ${secret}, always the same. Ctrl-C ends it.`);
   const waiting = { say: session.say, signal };
   try {
-    for await (const event of eventsAfter(client, after, types, waiting)) {
+    const save = (place: number) => receivers.savePlace(url, place);
+    for await (const event of eventsAfter(client, after, types, waiting, save)) {
       const send = () => forwardEvent(event, { url, secret }, signal);
       const { status, error, duration_ms } = await whenRunning(send, waiting);
       const { id, type, created_at, sequence } = event;
-      await receivers.savePlace(url, sequence);
+      await save(sequence);
       yield {
         data: { event: { id, type, created_at, sequence }, status, error, duration_ms },
         text: `${created_at}  ${type}  ${id}  ${status ?? error} (${duration_ms} ms)`,
@@ -89,12 +90,13 @@ async function placeBefore(client: Punctual, from: string, signal: AbortSignal):
 
 type Waiting = Pick<Session, 'say'> & { readonly signal: AbortSignal };
 
-/** The events after a place in their order, without an end. Says which were deleted before. */
+/** The events after a place in their order, without an end. Says which were deleted before, and saves each page's end. */
 async function* eventsAfter(
   client: Punctual,
   start: number,
   types: string | undefined,
   waiting: Waiting,
+  save: (place: number) => Promise<void>,
 ) {
   for (let after = start; ;) {
     const query = given({ after, wait: 25, types });
@@ -106,6 +108,10 @@ async function* eventsAfter(
     }
 
     yield* page.events;
+    if (page.next_after > after) {
+      await save(page.next_after); // Also beyond events of other types.
+    }
+
     after = page.next_after;
   }
 }

@@ -66,7 +66,8 @@ export async function perform(
   withDeps: (run: (deps: CommandDeps) => Promise<Answer>) => Promise<Answer>,
 ): Promise<Answer> {
   const { oneOf = [] } = command;
-  if (oneOf.length > 0 && oneOf.filter((name) => input[name] !== undefined).length !== 1) {
+  const given = oneOf.filter((name) => ![undefined, false].includes(input[name] as never));
+  if (oneOf.length > 0 && given.length !== 1) {
     throw new UsageError(`Exactly one of ${oneOf.map(flagName).join(', ')} is wanted.`);
   }
 
