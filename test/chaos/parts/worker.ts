@@ -40,8 +40,10 @@ const mortal = (network: Network): Network => ({
   async upload(connection, step) {
     const texts = textsOf(step);
     const die = findDeath(folder, 'killed in mid-upload', network.id, texts);
-    const named = Object.assign(Object.create(connection) as Connection, {
-      http: withHeaders(connection.http, uploadHeaders(texts)),
+    // With its getters, and enumerable: an adapter may copy it.
+    const named: Connection = Object.defineProperties({} as Connection, {
+      ...Object.getOwnPropertyDescriptors(connection),
+      http: { value: withHeaders(connection.http, uploadHeaders(texts)), enumerable: true },
     });
     const files = await network.upload(named, die ? dyingIn(step, die) : step);
     passMark(folder, 'killed before the intent', network.id, texts);
