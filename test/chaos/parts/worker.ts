@@ -24,10 +24,7 @@ const name = process.env['CHAOS_NAME'] ?? '';
 const textsOf = ({ parts }: PublishStep): string[] => parts.map(({ text }) => text);
 
 /** The deaths that are due while these attempts record their results. */
-const deathsInRecord = new Map<
-  string,
-  { readonly die: () => void; isSent: boolean; asked: number }
->();
+const deathsInRecord = new Map<string, { readonly die: () => void; isSent: boolean }>();
 
 /** How much the clock of an aimed attempt is ahead, in milliseconds: more than a minute. */
 const lateByMs = 61_000;
@@ -55,7 +52,7 @@ const mortal = (network: Network): Network => ({
     passMark(folder, 'suspended before the send', network.id, texts);
     const death = findDeath(folder, 'killed in a late record', network.id, texts);
     if (death) {
-      deathsInRecord.set(attemptOf(activityInfo()), { die: death, isSent: false, asked: 0 });
+      deathsInRecord.set(attemptOf(activityInfo()), { die: death, isSent: false });
     }
 
     const sent = await network.send(connection, step, files);
@@ -65,20 +62,14 @@ const mortal = (network: Network): Network => ({
   },
 });
 
-/**
- * An attempt that has sent uses the database to record it, and again if its post was cancelled meanwhile: it dies at
- * the second use.
- */
+/** An attempt that has sent uses the database to record it: it dies there. */
 function passRecord(what: 'sent' | 'asks the database'): void {
   const activity = deathsInRecord.size > 0 ? currentActivity() : undefined;
   const death = activity && deathsInRecord.get(attemptOf(activity));
   if (death && what === 'sent') {
     death.isSent = true;
   } else if (death?.isSent) {
-    death.asked += 1;
-    if (death.asked === 2) {
-      death.die();
-    }
+    death.die();
   }
 }
 
