@@ -55,7 +55,7 @@ export type Claim =
   /** The post is a draft, finished, or deleted. `end`: how it finished. */
   | { readonly kind: 'gone'; readonly end?: ReturnType<typeof endOfPost> };
 
-/** How long a post waits that an older database has, in milliseconds. The workers stop within seconds. */
+/** Wait before the next claim if the database is older, in milliseconds. The workers stop within seconds. */
 const restMs = 60_000;
 
 type UnclaimedRow = {
@@ -71,7 +71,8 @@ type Scope = { readonly postId: string; readonly workspaceId: string };
  * Claims a due post: under the row's lock it goes from `scheduled` to `publishing`, and can no longer be edited. Each
  * channel changes status when its own sending begins, so a cancel can tell which have not begun. Safe to repeat:
  * claiming a publishing post again returns the channels that are not final.
- * If the database lacks a change that the workflow knows, it is older: the post waits until the workers have stopped.
+ *
+ * If an open post lacks a change that the workflow knows, the database is older: the workers stop, and the post waits.
  */
 export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Promise<Claim> {
   const { workspaceId, postId, nowMs, revision: known, published = [] } = request;
