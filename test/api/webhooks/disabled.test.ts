@@ -278,19 +278,3 @@ test('after an outage of our own network the documented statements enable the en
   t.like(await attemptOnce(attemptDelivery, punctual.deps, request), { status: 'delivered' });
   t.is(receiver.received.length, 1);
 });
-
-test('the log lines that the page quotes are those of the worker', (t) => {
-  const read = (file: string): string =>
-    readFileSync(
-      new URL(`../../../activities/attempt-delivery/${file}.ts`, import.meta.url),
-      'utf8',
-    );
-  const said = `${read('record-attempt')}${read('attempt-delivery')}`;
-  for (const quoted of [
-    'this webhook endpoint took nothing for five days: it is disabled until its owner enables it',
-    "this delivery waits: its endpoint's signing secret cannot be opened with this SECRET_KEY",
-  ]) {
-    t.true(page.includes(`\`${quoted}\``), quoted);
-    t.true(said.includes(quoted), quoted);
-  }
-});
