@@ -20,8 +20,7 @@ import {
   type OauthAppCredentials,
   type OauthContext,
 } from '../oauth/contract.ts';
-import { refreshGrant } from '../oauth/token-endpoint.ts';
-import { grantOf } from '../oauth/tokens.ts';
+import { grantOf, refreshGrant } from '../oauth/token-endpoint.ts';
 import { baseUrlOf } from '../http.ts';
 import { serverName } from './client.ts';
 import { connectMastodon } from './connect.ts';
@@ -49,7 +48,7 @@ export const mastodonOauth: Oauth = {
     try {
       const announced = await readServerMetadata(context, root);
       const app = await registeredApp({ context, baseUrl, root, redirectUri });
-      const begun = await beginCodeFlow(serverWith(root, app, announced), { state, redirectUri });
+      const begun = beginCodeFlow(serverWith(root, app, announced), { state, redirectUri });
       const kept: Kept = { ...announced, baseUrl };
       return { ...begun, kept: { ...(begun.kept as object), ...kept } as Json };
     } catch (error) {

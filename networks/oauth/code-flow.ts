@@ -1,9 +1,4 @@
-import {
-  AuthorizationResponseError,
-  calculatePKCECodeChallenge,
-  generateRandomCodeVerifier,
-  validateAuthResponse,
-} from 'oauth4webapi';
+import { createHash, randomBytes } from 'node:crypto';
 import { having, nullable, text, type Json, type Value } from '../../domain/json-schema.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
 import { answerReader, quote } from '../answer.ts';
@@ -17,19 +12,18 @@ import {
   type Oauth,
   type OauthContext,
 } from './contract.ts';
-import { redeemCode, refreshGrant } from './token-endpoint.ts';
-import { grantOf, type Tokens } from './tokens.ts';
+import { grantOf, refreshGrant, requestTokens, type Tokens } from './token-endpoint.ts';
 
 /** The state of a code flow between its two steps. The verifier is a secret. */
 const keptSchema = having({ state: text, verifier: nullable(text) });
 const readKept = answerReader(keptSchema);
 
 /** Makes the URL at which a person authorizes this service (RFC 6749, section 4.1.1; PKCE: RFC 7636). */
-export async function beginCodeFlow(
+export function beginCodeFlow(
   server: AuthorizationServer,
   { state, redirectUri }: Pick<Begun, 'state' | 'redirectUri'>,
-): Promise<Begun> {
-  const verifier = server.usesPkce ? generateRandomCodeVerifier() : null;
+): Begun {
+  const verifier = server.usesPkce ? randomBytes(32).toString('base64url') : null;
   const parameters = new URLSearchParams({
     ...server.parameters,
     response_type: 'code',
@@ -38,7 +32,7 @@ export async function beginCodeFlow(
     scope: server.scopes.join(' '),
     state,
     ...(verifier !== null && {
-      code_challenge: await calculatePKCECodeChallenge(verifier),
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       code_challenge_method: 'S256',
     }),
   });
@@ -68,11 +62,15 @@ export async function finishCodeFlow(
   }
 
   const { state, verifier } = known;
-  const checked = checkAnswer(server, answer, state);
-  const secrets = [checked.get('code') ?? '', verifier ?? ''];
+  const code = codeIn(server, answer, state);
+  const form = {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: redirectUri,
+    ...(verifier !== null && { code_verifier: verifier }),
+  };
   try {
-    const code = { answer: checked, redirectUri, verifier };
-    return await redeemCode({ server, context, secrets }, code);
+    return await requestTokens({ server, context, secrets: [code, verifier ?? ''] }, form);
   } catch (error) {
     throw asOauthError(error, server);
   }
@@ -122,55 +120,34 @@ export const withoutCredentials = (account: Account): Account => ({
 });
 
 /**
- * Checks the query with which the browser returned: its state, its issuer, and its success.
+ * The code in the query with which the browser returned, whose state and issuer are checked.
  *
  * Sources: RFC 6749 (section 4.1.2), RFC 9207.
  *
- * @returns the query in the library's form, for the token request.
  * @throws OauthError
  */
-function checkAnswer(
-  server: AuthorizationServer,
-  answer: URLSearchParams,
-  state: string,
-): URLSearchParams {
-  const { name, issuer } = server;
-  const parameters = new URLSearchParams(answer);
-  if (issuer === undefined) {
-    parameters.delete('iss');
+function codeIn(server: AuthorizationServer, answer: URLSearchParams, state: string): string {
+  const { name, issuer, alwaysSaysIssuer = false } = server;
+  const only = (parameter: string): string | undefined => {
+    const [value, ...more] = answer.getAll(parameter);
+    if (more.length > 0) {
+      throw foreign(server);
+    }
+    return value;
+  };
+  const said = only('iss') ?? (alwaysSaysIssuer ? undefined : issuer);
+  if (only('state') !== state || (issuer !== undefined && said !== issuer)) {
+    throw foreign(server);
+  }
+  if (only('error')) {
+    throw refusalIn(server, answer);
   }
 
-  const as = {
-    issuer: issuer ?? server.tokenUrl,
-    authorization_response_iss_parameter_supported: server.alwaysSaysIssuer ?? false,
-  };
-  const checked = validated(as, server, parameters, state);
-  const [code, ...more] = checked.getAll('code');
+  const code = only('code');
   if (!code) {
     throw new OauthError('unavailable', `${name} returned an unexpected response.`);
   }
-  if (more.length > 0) {
-    throw foreign(server);
-  }
-
-  return checked;
-}
-
-function validated(
-  as: Parameters<typeof validateAuthResponse>[0],
-  server: AuthorizationServer,
-  parameters: URLSearchParams,
-  state: string,
-): URLSearchParams {
-  try {
-    return validateAuthResponse(as, { client_id: server.app.clientId }, parameters, state);
-  } catch (error) {
-    if (error instanceof AuthorizationResponseError) {
-      throw refusalIn(server, parameters);
-    }
-
-    throw foreign(server); // Drops the library's error, which contains the code.
-  }
+  return code;
 }
 
 const foreign = ({ name }: AuthorizationServer): OauthError =>

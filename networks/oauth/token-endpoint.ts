@@ -1,5 +1,5 @@
-import * as oauth from 'oauth4webapi';
-import { jsonOf } from '../answer.ts';
+import { anything, having, text } from '../../domain/json-schema.ts';
+import { answerReader, jsonOf, tokenSchema } from '../answer.ts';
 import { sendNetworkRequest } from '../http.ts';
 import { NetworkError } from '../network.ts';
 import { aboutApp, TokenRefusal, type AuthorizationServer } from './authorization-server.ts';
@@ -10,14 +10,14 @@ import {
   type OauthContext,
   type Refresh,
 } from './contract.ts';
-import { conforming, grantOf, readTokens, type Tokens } from './tokens.ts';
 
-type Code = {
-  /** From `validateAuthResponse`. */
-  readonly answer: URLSearchParams;
-  readonly redirectUri: string;
-  /** The PKCE verifier; null when PKCE is not used. */
-  readonly verifier: string | null;
+export type Tokens = {
+  readonly accessToken: string;
+  readonly accessForMs: number | null;
+  readonly refreshToken: string | null;
+  readonly refreshForMs: number | null;
+  /** The granted scopes; null when the response does not say, which means all requested ones. */
+  readonly scopes: readonly string[] | null;
 };
 
 type Exchange = {
@@ -26,28 +26,6 @@ type Exchange = {
   /** Secrets of the request, beside the app's, which must not appear in messages. */
   readonly secrets: readonly string[];
 };
-
-/**
- * Redeems an authorization code for tokens.
- *
- * @throws TokenRefusal for an error response.
- * @throws NetworkError `network_unavailable` when no response came, or an unexpected one; the error of the server's
- *   `refusalOf`.
- */
-export async function redeemCode(exchange: Exchange, code: Code): Promise<Tokens> {
-  const { as, client, authentication, options } = requestOf(exchange);
-  const { answer, redirectUri, verifier } = code;
-  const response = await oauth.authorizationCodeGrantRequest(
-    as,
-    client,
-    authentication,
-    answer,
-    redirectUri,
-    verifier ?? oauth.nopkce,
-    options,
-  );
-  return tokensIn(exchange, oauth.processAuthorizationCodeResponse(as, client, response));
-}
 
 /**
  * Gets new tokens with a grant's refresh token. A grant without one is returned unchanged until its access expires.
@@ -66,7 +44,8 @@ export async function refreshGrant(
   const server = configured(serverFor);
   const secrets = [grant.refreshToken, grant.accessToken];
   try {
-    const tokens = await redeemRefreshToken({ server, context, secrets }, grant.refreshToken);
+    const form = { grant_type: 'refresh_token', refresh_token: grant.refreshToken };
+    const tokens = await requestTokens({ server, context, secrets }, form);
     return { ...grant, ...grantOf(tokens, context.now().getTime(), grant) };
   } catch (error) {
     throw error instanceof TokenRefusal ? refusalToNetworkError(error, server) : error;
@@ -114,87 +93,104 @@ function refusalToNetworkError(refusal: TokenRefusal, server: AuthorizationServe
   return new NetworkError('network_unavailable', message, { ...answered, retryAtMs });
 }
 
-async function redeemRefreshToken(exchange: Exchange, token: string): Promise<Tokens> {
-  const { as, client, authentication, options } = requestOf(exchange);
-  const request = oauth.refreshTokenGrantRequest(as, client, authentication, token, options);
-  return tokensIn(exchange, oauth.processRefreshTokenResponse(as, client, await request));
-}
-
-function requestOf(exchange: Exchange) {
-  const { tokenUrl, app } = exchange.server;
-  return {
-    // The library compares the issuer only with those of ID tokens, which are not used.
-    as: { issuer: tokenUrl, token_endpoint: tokenUrl },
-    client: { client_id: app.clientId },
-    authentication: authenticationOf(exchange.server),
-    options: {
-      [oauth.customFetch]: fetchThrough(exchange),
-      // The egress guard sends plain http only to addresses that the operator allows.
-      [oauth.allowInsecureRequests]: tokenUrl.startsWith('http:'),
-    },
-  };
-}
-
 /**
- * The library's `fetch`: one request through egress. @throws TokenRefusal or the error of `refusalOf` unless the status
- * is 200.
+ * Sends one request to the token endpoint (RFC 6749, sections 4.1.3 and 6).
+ *
+ * @throws TokenRefusal for an error response; the error of the server's `refusalOf`.
  */
-const fetchThrough =
-  ({ server, context, secrets }: Exchange) =>
-  async (url: string, init: oauth.CustomFetchOptions<'POST', URLSearchParams>) => {
-    const { http, signal, now } = context;
-    const { authorization } = init.headers;
-    const response = await sendNetworkRequest(
-      { http, baseUrl: server.tokenUrl, ...(signal && { signal }) },
-      {
-        method: 'POST',
-        path: url,
-        headers: authorization === undefined ? {} : { authorization },
-        form: init.body,
-        purpose: 'prepare',
-      },
-      server.name,
+export async function requestTokens(
+  { server, context, secrets }: Exchange,
+  form: Readonly<Record<string, string>>,
+): Promise<Tokens> {
+  const { name, app, secretIn, tokenUrl: path } = server;
+  const { http, signal, now } = context;
+  const isInForm = secretIn === 'form';
+  const ofApp = { client_id: app.clientId, client_secret: app.clientSecret };
+  const response = await sendNetworkRequest(
+    { http, baseUrl: path, ...(signal && { signal }) },
+    {
+      method: 'POST',
+      path,
+      headers: isInForm ? {} : { authorization: `Basic ${basicOf(app)}` },
+      form: new URLSearchParams({ ...form, ...(isInForm && ofApp) }),
+      purpose: 'prepare',
+    },
+    name,
+  );
+  if (response.status !== 200) {
+    const hidden = [app.clientSecret, basicOf(app), ...secrets];
+    throw (
+      server.refusalOf?.(response, hidden) ?? new TokenRefusal(response, hidden, now().getTime())
     );
-    if (response.status !== 200) {
-      const hidden = [...appSecrets(server), ...secrets];
-      throw (
-        server.refusalOf?.(response, hidden) ?? new TokenRefusal(response, hidden, now().getTime())
-      );
-    }
-
-    return Response.json(conforming(jsonOf(response)));
-  };
-
-/** Drops the library's errors, because they contain the whole response. */
-async function tokensIn({ server }: Exchange, answer: Promise<unknown>): Promise<Tokens> {
-  const tokens = readTokens(await answer.catch(() => null));
-  if (!tokens) {
-    const message = `${server.name} returned an unexpected response.`;
-    throw new NetworkError('network_unavailable', message, { accepted: 'no', server: 'answered' });
   }
 
+  const tokens = readTokens(jsonOf(response));
+  if (!tokens) {
+    const message = `${name} returned an unexpected response.`;
+    throw new NetworkError('network_unavailable', message, { accepted: 'no', server: 'answered' });
+  }
   return tokens;
 }
 
-/**
- * Authenticates a request with the app's secret.
- *
- * HTTP Basic follows RFC 6749 (section 2.3.1, appendix B). The library's own version also encodes `-` and `_`, which
- * form encoding leaves alone; a server that does not decode would then refuse the secret.
- */
-const authenticationOf = ({ app, secretIn }: AuthorizationServer): oauth.ClientAuth =>
-  secretIn === 'form'
-    ? oauth.ClientSecretPost(app.clientSecret)
-    : (_as, _client, _body, headers) => headers.set('authorization', `Basic ${basicOf(app)}`);
-
-/** The app's secret in each form that a request may contain. */
-const appSecrets = ({ app }: AuthorizationServer): readonly string[] => [
-  app.clientSecret,
-  basicOf(app),
-];
-
+/** The credentials of HTTP Basic (RFC 6749, section 2.3.1, appendix B). */
 const basicOf = ({ clientId, clientSecret }: OauthAppCredentials): string =>
   btoa(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`);
 
 const formEncoded = (value: string): string =>
   new URLSearchParams({ value }).toString().slice('value='.length);
+
+const readAnswer = answerReader(
+  having(
+    { access_token: tokenSchema },
+    {
+      token_type: { type: 'string', pattern: '^(?i:bearer)$' },
+      expires_in: anything,
+      refresh_token: tokenSchema,
+      refresh_token_expires_in: anything,
+      scope: text,
+    },
+  ),
+);
+
+/** Null for an invalid response. LinkedIn omits `token_type`, others send null or an empty text for absent members. */
+function readTokens(value: unknown): Tokens | null {
+  const given = Object.entries(value ?? {}).filter(([, one]) => one !== null && one !== '');
+  const answer = readAnswer(Object.fromEntries(given));
+  return (
+    answer && {
+      accessToken: answer.access_token,
+      accessForMs: durationMs(answer.expires_in),
+      refreshToken: answer.refresh_token ?? null,
+      refreshForMs: durationMs(answer.refresh_token_expires_in),
+      // The separator is a space; LinkedIn uses commas.
+      scopes: answer.scope?.split(/[\s,]+/u).filter((scope) => scope !== '') ?? null,
+    }
+  );
+}
+
+/** A longer lifetime counts as unlimited: it might exceed the range of dates. */
+export const longestSeconds = 10 * 365 * 86_400;
+
+function durationMs(seconds: unknown): number | null {
+  const known = typeof seconds === 'number' || typeof seconds === 'string' ? Number(seconds) : -1;
+  return known >= 0 && known <= longestSeconds ? Math.floor(known * 1000) : null;
+}
+
+/**
+ * Makes a grant from tokens.
+ *
+ * @param before The refreshed grant. Its refresh token stays if the response has no new one.
+ */
+export function grantOf(tokens: Tokens, nowMs: number, before?: Grant): Grant {
+  const accessEndsAtMs = tokens.accessForMs === null ? null : nowMs + tokens.accessForMs;
+  const refreshToken = tokens.refreshToken ?? before?.refreshToken ?? null;
+  const isSame = refreshToken === before?.refreshToken;
+  const kept = isSame ? (before?.endsAtMs ?? null) : null;
+  const refreshEndsAtMs = tokens.refreshForMs === null ? kept : nowMs + tokens.refreshForMs;
+  return {
+    accessToken: tokens.accessToken,
+    accessEndsAtMs,
+    refreshToken,
+    endsAtMs: refreshToken === null ? accessEndsAtMs : refreshEndsAtMs,
+  };
+}

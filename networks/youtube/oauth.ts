@@ -1,7 +1,7 @@
 import { codeFlowOauth } from '../oauth/code-flow.ts';
 import { OauthError, type Grant, type Oauth } from '../oauth/contract.ts';
 import type { Site } from '../oauth/site.ts';
-import type { Tokens } from '../oauth/tokens.ts';
+import type { Tokens } from '../oauth/token-endpoint.ts';
 import { youtubeAccounts } from './connect.ts';
 
 /** The scopes, with the labels of their checkboxes on Google's page. */

@@ -11,7 +11,7 @@ import {
 } from '@atproto/oauth-client-node';
 import { answerReader, tokenSchema } from '../../answer.ts';
 import type { Grant, OauthContext } from '../../oauth/contract.ts';
-import { longestSeconds } from '../../oauth/tokens.ts';
+import { longestSeconds } from '../../oauth/token-endpoint.ts';
 import { nonces, metadataPath, type DpopJwk, type GrantData } from './grant.ts';
 import { egressFetch, httpHandleResolver } from './requests.ts';
 
