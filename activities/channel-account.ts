@@ -28,9 +28,8 @@ export const accountColumns = sql`c.workspace_id as "workspaceId", c.id as "chan
   c.sealed_session as "sealedSession", g.sealed_grant as "sealedGrant", g.refreshed_at as "refreshedAt"`;
 
 /**
- * Checks whether the account was connected again after the attempt read its access. If so, the network refused an old
- * access, and the channel has a newer one. Locks the row, so the result is still true when the caller marks the access
- * lost.
+ * Whether the account was connected again after the attempt read its access, so that the network refused an old one.
+ * Locks the row, so the result is still true when the caller marks the access lost.
  */
 export async function isReconnected(
   em: Em,
@@ -56,40 +55,35 @@ export async function loseAccess(
   account: ChannelAccount,
   message: string,
 ): Promise<boolean> {
-  const isLost = !(await isReconnected(em, account));
-  if (isLost) {
-    await markAccessLost(em, deps, account, reconnectAdvice(message), 'outbox');
+  if (await isReconnected(em, account)) {
+    return false;
   }
 
-  return isLost;
+  await markAccessLost(em, deps, account, reconnectAdvice(message));
+  return true;
 }
 
 /**
- * Opens the channel's OAuth grant with an access token that lasts for the attempt. Returns null for an account with
- * stored credentials.
- *
- * @throws NetworkError if no such token exists and the refresh failed.
+ * Opens the channel's OAuth grant with an access token that lasts for the attempt; null for an account with stored
+ * credentials.
  */
 export async function openedGrant(
   deps: ActivityDeps,
   channel: ChannelAccount,
 ): Promise<CurrentGrant | null> {
   const { channelId, sealedGrant, refreshedAt } = channel;
-  if (sealedGrant === null) {
-    return null;
-  }
-
-  const grant = openGrant(deps.sealer, channelId, sealedGrant);
-  return currentGrantOr(deps, channel, { grant, refreshedAt });
+  return sealedGrant === null
+    ? null
+    : currentGrantOr(deps, channel, {
+        grant: openGrant(deps.sealer, channelId, sealedGrant),
+        refreshedAt,
+      });
 }
 
-type Means = Pick<Connection, 'uploadsOf' | 'saveUploads' | 'mayCreate'> & {
+type Means = Pick<Connection, 'uploadsOf' | 'saveUploads' | 'mayCreate' | 'signal'> & {
   readonly grant: Grant | null;
-  /** Aborts all requests of the attempt. */
-  readonly signal: AbortSignal;
 };
 
-/** @throws Error if the channel's secrets were sealed under another key; the operator has to fix the key. */
 export function openConnection(
   deps: ActivityDeps,
   channel: ChannelAccount,
@@ -139,14 +133,10 @@ export class NewTokenError extends Error {
 const youngMs = 10 * 60_000;
 
 /**
- * Decides which error applies when an attempt failed.
- *
- * A refused token alone does not prove that the access is lost: the token may have ended early, or the API may be
- * faulty. If there is a refresh token, the network's token endpoint decides.
+ * Returns the error to handle after an attempt failed. A refused token alone does not prove that the access is lost: it
+ * may have ended early, or the API may be faulty. If there is a refresh token, the network's token endpoint decides.
  *
  * @param used The grant that the attempt used; null for an account with stored credentials.
- * @returns the error to handle.
- * @throws NetworkError if the refresh fails.
  */
 export async function classifyTokenRefusal(
   deps: ActivityDeps,

@@ -62,12 +62,8 @@ async function publishTo(
 ): Promise<void> {
   const { publishChannel } = activitiesFor(channel, 'Publish to');
   try {
-    const { deliveryIds, ...outcome } = await publishChannel({
-      workspaceId,
-      postId,
-      postChannelId,
-    });
-    // Each promise in a workflow costs a stack trace, so avoid one without need.
+    const request = { workspaceId, postId, postChannelId };
+    const { deliveryIds = [], ...outcome } = await publishChannel(request);
     if (deliveryIds.length > 0) {
       await CancellationScope.nonCancellable(() =>
         startDeliveries(workspaceId, deliveryIds, postId),

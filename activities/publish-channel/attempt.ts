@@ -15,7 +15,6 @@ import { isAtSandbox } from '../../services/channels/oauth-context.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { PublishJob } from './job.ts';
 
-/** Context of an attempt. */
 export type PublishAttempt = {
   readonly deps: ActivityDeps;
   readonly job: PublishJob;
@@ -31,17 +30,12 @@ export type PublishAttempt = {
 };
 
 /**
- * What Temporal keeps of a channel's earlier attempts in the details of their heartbeats: the ledger entry that they
- * stored before they sent something. An attempt that ends within 5 s records none.
+ * What Temporal keeps in the heartbeats of a channel's attempts: the ledger entry that they stored before they sent
+ * something. An attempt that ends within 5 s records none.
  */
 export type Begun = { entry: string | undefined };
 
-/**
- * Reads what the earlier attempts recorded and checks that the database still has it, because entries stay as long as
- * their channel. Without the entry, this attempt would send the post again.
- *
- * @throws Error if the database is older.
- */
+/** @throws Error if the database lacks the entry of an earlier attempt, so that this one would send the post again. */
 export async function readBegun(
   { orm }: ActivityDeps,
   { workspaceId, postId, postChannelId }: PublishJob,
@@ -68,23 +62,18 @@ export async function readBegun(
   return { entry };
 }
 
-/** Reads the current ledger of the channel. */
 export const readJobEntries = (
   deps: ActivityDeps,
   job: PublishJob,
   em: Em = deps.orm.em.fork(),
 ): Promise<LedgerEntry[]> => readEntries(em, job, job.run, job);
 
-/**
- * In milliseconds. A request that creates a post is written within this time after its intent, or not at all. With its
- * timeout (`networks/http.ts`: 30 s, or 200 s with a file) it ends before `appearsWithinMs`, after which another attempt
- * may send again.
- */
+/** In milliseconds (docs/internals/publishing.md, The attempt). */
 export const writtenWithinMs = 10_000;
 
 /**
- * Age of the intent to send. A suspended attempt can resume long after another took over. Uses the larger elapsed time
- * of two clocks: the monotonic one stops while a machine is suspended, the wall clock can be set.
+ * Age of the intent to send, by the clock that advanced more: the monotonic one stops while a machine is suspended, the
+ * wall clock can be set.
  */
 export function createIntent(
   { now }: Pick<ActivityDeps, 'now'>,
@@ -110,10 +99,8 @@ export function createIntent(
 
 /**
  * Stores the state of unfinished uploads in the ledger, so that the next attempt resumes them. Sealed, because an
- * upload's URL is enough to write into it.
- *
- * The first intent to send inserts a thread's entries, but it comes after the uploads. So the first saved state inserts
- * them.
+ * upload's URL is enough to write into it. The first saved state inserts a thread's entries, since the intent that would
+ * do it comes after the uploads.
  */
 export function keepUploads(deps: ActivityDeps, job: PublishJob) {
   const fresh = new Map<string, { readonly uploads: Json; readonly sealed: string | null }>();
@@ -154,7 +141,7 @@ export function keepUploads(deps: ActivityDeps, job: PublishJob) {
     },
   };
   return {
-    ...kept,
+    kept,
     /** Sets the parts that are not sent yet. Call before the files of the next part are uploaded. */
     begin: (entries: readonly LedgerEntry[]): void => {
       remaining = entries;
@@ -167,17 +154,17 @@ export function keepUploads(deps: ActivityDeps, job: PublishJob) {
   };
 }
 
-type OfPost = Pick<PublishJob, 'workspaceId' | 'platform' | 'baseUrl'>;
-
 /** The sandbox is free and has no shared limits. */
-const allowanceOf = (deps: ActivityDeps, { platform, baseUrl }: OfPost): Allowance | undefined =>
+const allowanceOf = (
+  deps: ActivityDeps,
+  { platform, baseUrl }: PublishJob,
+): Allowance | undefined =>
   isAtSandbox(deps, baseUrl) ? undefined : deps.networks[platform]?.allowance;
 
 /**
- * Spending of the workspace's allowance on a network by one attempt.
- *
- * A post may exceed the remaining allowance, because a thread must not stop in the middle. A started post continues up
- * to twice the allowance, which bounds threads that are extended again and again.
+ * Spending of the workspace's allowance on a network by one attempt. A post may exceed the rest, because a thread must
+ * not stop in the middle. A started post continues up to twice the allowance, which bounds threads that are extended
+ * again and again.
  */
 export function createSpending(
   deps: ActivityDeps,
@@ -187,17 +174,13 @@ export function createSpending(
   const allowance = allowanceOf(deps, job);
   const unspent = new Map<string, LedgerEntry>();
   let takenAt: Date | null = null;
-  const costOf = (entries: Iterable<LedgerEntry>): number =>
-    [...entries].reduce(
+  const costOf = (entries: readonly LedgerEntry[]): number =>
+    entries.reduce(
       (sum, entry) => sum + (allowance?.cost(entry, uploadsOf(entry) !== null) ?? 0),
       0,
     );
   return {
-    /**
-     * Takes the cost of the parts, once per attempt, before anything is sent or uploaded.
-     *
-     * @throws NetworkError `paced` if the day's allowance is used up.
-     */
+    /** Takes the cost of the parts, once per attempt, before anything is sent or uploaded. @throws NetworkError `paced` */
     take: async (remaining: readonly LedgerEntry[], hasBegun: boolean): Promise<void> => {
       if (!allowance || takenAt !== null) {
         return;
@@ -225,7 +208,7 @@ export function createSpending(
     },
     /** Returns the unspent rest to the allowance. */
     giveBack: async (): Promise<void> => {
-      const cost = costOf(unspent.values());
+      const cost = costOf([...unspent.values()]);
       if (takenAt !== null && cost > 0) {
         await query(
           deps.orm.em.fork(),
@@ -240,7 +223,7 @@ export function createSpending(
 /** One statement, so that concurrent attempts cannot overspend. @returns whether it was taken. */
 async function takeFrom(
   { orm }: ActivityDeps,
-  { workspaceId, platform }: OfPost,
+  { workspaceId, platform }: PublishJob,
   { now, most, cost }: { readonly now: Date; readonly most: number; readonly cost: number },
 ): Promise<boolean> {
   const rows = await query(
@@ -254,14 +237,8 @@ async function takeFrom(
   return rows.length === 1;
 }
 
-/**
- * Returns the wait if the day's allowance is used up. Checked before a late post's turn, which would be checked again
- * every 2 s until midnight.
- */
-export async function usedUp(
-  deps: ActivityDeps,
-  job: OfPost,
-): Promise<{ readonly atMs: number; readonly message: string } | null> {
+/** The wait if the day's allowance is used up: a late post's turn would be checked again every 2 s until midnight. */
+export async function usedUp(deps: ActivityDeps, job: PublishJob) {
   const allowance = allowanceOf(deps, job);
   if (!allowance) {
     return null;
@@ -278,7 +255,7 @@ export async function usedUp(
     : { atMs: nextDayMs(now), message: usedUpMessage(job, allowance) };
 }
 
-const usedUpMessage = ({ platform }: OfPost, { perDay, unit, setting }: Allowance): string =>
+const usedUpMessage = ({ platform }: PublishJob, { perDay, unit, setting }: Allowance): string =>
   `This workspace has used its allowance of ${perDay} ${unit} for this day (UTC) on the network "${platform}". The operator sets it with ${setting}.`;
 
 const dayOf = (at: Date): string => at.toISOString().slice(0, 10);

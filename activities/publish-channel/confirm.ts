@@ -20,14 +20,12 @@ export type Live = {
   readonly last: readonly LedgerEntry[];
 };
 
-/** In milliseconds. Poll interval if the network names none or did not answer. */
-const usualWaitMs = 30_000;
-const shortestWaitMs = 2000;
+/** Poll interval if the network did not answer, and the shortest one, in milliseconds. */
+const [usualWaitMs, shortestWaitMs] = [30_000, 2000];
 
 /** The network has the post but does not show it yet. Thrown after the channel's row is updated. */
 export class ProcessingError extends Error {
   override readonly name = 'ProcessingError';
-  /** Time of the next poll, in milliseconds since 1970. */
   readonly atMs: number;
 
   constructor(message: string, atMs: number) {
@@ -38,15 +36,12 @@ export class ProcessingError extends Error {
 
 /**
  * Polls the network, once per part, for whether it shows the part. One poll per attempt: processing a video may take an
- * hour, and a waiting attempt would hold a slot of the server and of this worker.
- *
- * The ledger marks the parts as sent before the poll. After the publish window the post counts as published, with a
- * warning: it is on the network, and only its owner can see its state.
+ * hour, and a waiting attempt would hold a slot of the server and of this worker. The ledger marks the parts as sent
+ * before the poll.
  *
  * @returns the published parts, with warnings of the network.
  * @throws ProcessingError if the network has to be polled again.
- * @throws NetworkError if the network rejected a part: the channel fails, and a retry of the post sends the part again.
- * Or `access_lost`, which says nothing about the post.
+ * @throws NetworkError if the network rejected a part, or `access_lost`, which says nothing about the post.
  */
 export async function checkReadiness(attempt: PublishAttempt, live: Live): Promise<Live> {
   const { deps, job, network } = attempt;
@@ -67,7 +62,6 @@ export async function checkReadiness(attempt: PublishAttempt, live: Live): Promi
   return { sent: last.flatMap(({ sent }) => sent ?? []), last };
 }
 
-/** @returns the network's warning, if any. */
 async function checkProcessing(
   attempt: PublishAttempt,
   entry: LedgerEntry,
@@ -127,13 +121,12 @@ async function pollReadiness(
   }
 }
 
-/** An attempt may come here several times and get the same warning: add it once. */
+/** A second check may give the same warning: add it once. */
 const warned = (sent: SentPart, warning: string | undefined): SentPart =>
   warning === undefined || sent.warning?.includes(warning)
     ? sent
     : { ...sent, warning: [sent.warning, warning].filter(Boolean).join(' ') };
 
-/** @param message Shown to the post's owner. @param atMs Time of the next poll, in milliseconds since 1970. */
 export async function recordProcessing(
   deps: ActivityDeps,
   job: PublishJob,
@@ -149,12 +142,8 @@ export async function recordProcessing(
 }
 
 /**
- * Marks the channel as published and its last parts as sent, in one statement. A crash before it only makes the next
- * attempt reconcile. A thread's URL is that of its first part. The sent text comes from the ledger, since the post may
- * have been edited between the send and its reconcile.
- *
- * If a worker was silent for so long that the post ended without this, the post is refinalized with a second final
- * event.
+ * Marks the channel as published and its last parts as sent, in one statement. If the post ended without this result,
+ * it is refinalized with a second final event.
  */
 export async function recordSuccess(
   deps: ActivityDeps,
@@ -189,8 +178,8 @@ export async function recordSuccess(
 }
 
 /**
- * SQL: stores the result if the post's row meets a condition, and returns the channel. Locks the post first, as all code
- * does. The parts are sent in any case.
+ * SQL: stores the result if the post's row meets a condition, and returns the channel; the parts are sent in any case.
+ * The sent text comes from the ledger, since the post may have been edited before its reconcile.
  */
 function publish(
   { workspaceId, postId, postChannelId }: PublishJob,
@@ -216,12 +205,7 @@ function publish(
 const stillProcessing =
   'The account was disconnected before the network confirmed that it had finished processing this post. Check the post on the network.';
 
-/**
- * Ends a channel whose account was disconnected, by the ledger alone: without credentials no request is possible.
- * Marks the channel as published if the network has every part.
- *
- * @returns whether it does.
- */
+/** Marks a channel whose account was disconnected as published if the network has every part. @returns whether it does. */
 export async function recordCompleteThread(deps: ActivityDeps, job: PublishJob): Promise<boolean> {
   if (!isWhole(job, job.ledger)) {
     return false;

@@ -5,7 +5,7 @@ import { sentPartsOf, type LedgerEntry } from '../../db/ledger/entries.ts';
 import { LimitedError, SupersededError } from '../../db/ledger/intents.ts';
 import { isOpen } from '../../domain/live-parts.ts';
 import type { Em } from '../../db/orm.ts';
-import type { ChannelErrorCode, LimitScope } from '../../domain/channel-error.ts';
+import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { nextAttempt, nextReconcile, type NextAttempt } from '../../domain/next-attempt.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { describeError } from '../../runtime/logger.ts';
@@ -17,21 +17,11 @@ import { isPublishWindowOver, isWhole, publishWindowEndMs, type PublishJob } fro
 import { limitMessage } from './pacing.ts';
 
 /** Why an attempt failed, in a form that the post's owner may see. */
-export type PublishFailure = {
-  readonly code: ChannelErrorCode;
-  /** One or more sentences. */
-  readonly message: string;
-  /** When the network accepts requests again, in milliseconds since 1970. */
-  readonly retryAtMs?: number | undefined;
-  /** The attempt uploaded more of the files than earlier ones had. */
-  readonly hasProgressed?: boolean;
-  /** No request was sent, because no access token could be obtained. */
-  readonly lacksToken?: boolean;
-  /** For `rate_limited`: the scope of the limit. */
-  readonly limit: LimitScope;
-  /** The network refused an access token, and the channel has a newer one: the next attempt follows at once. */
-  readonly hasNewAccess?: boolean;
-};
+export type PublishFailure = Pick<NetworkError, 'code' | 'message' | 'limit'> &
+  Partial<Pick<NetworkError, 'retryAtMs' | 'hasProgressed' | 'lacksToken'>> & {
+    /** The network refused an access token, and the channel has a newer one: the next attempt follows at once. */
+    readonly hasNewAccess?: boolean;
+  };
 
 export const disconnectedFailure: PublishFailure = {
   code: 'disconnected',
@@ -46,8 +36,7 @@ export const cancelledFailure: PublishFailure = {
 };
 
 /**
- * Maps an attempt's error to a failure of the channel. The owner sees no details of an internal error (a wrong secret
- * key, a bug); the log has them.
+ * Maps an attempt's error to a failure of the channel. Only the log has the details of an internal error.
  *
  * @throws the error itself if nothing is to be stored: Temporal retries by its own policy.
  */
@@ -93,7 +82,6 @@ export function classifyError(
   return { code: 'internal', message: internalMessage, limit: 'channel' };
 }
 
-/** The ledger has each post of an account once. */
 const oneClaim = 'post_parts_one_claim_per_post';
 
 function logFault(
@@ -120,10 +108,7 @@ type Failed = {
 /** In milliseconds. Greater than 0, so that alternating reconnects and refusals do not make a busy loop. */
 export const newAccessWaitMs = 1000;
 
-/**
- * Returns the next step after a failure, and the failure to report. An attempt whose access the channel no longer uses
- * does not count.
- */
+/** Returns the next step, and the failure to report. An attempt with access that the channel no longer uses does not count. */
 export async function decideNext(
   em: Em,
   deps: ActivityDeps,
@@ -168,15 +153,14 @@ function nextStep(
   return nextReconcile({ code, retryAtMs, openForMs, isSend }, dueAtMs, nowMs);
 }
 
-/** Poll interval while status requests fail, in milliseconds: half of the post's lateness, within these bounds. */
+/** Bounds of the poll interval while status requests fail, in milliseconds. */
 const [shortestPollMs, longestPollMs] = [30_000, 15 * 60_000];
 
 /** The channel goes on at this time, in milliseconds since 1970. */
 export type NextTry = { readonly code: ChannelErrorCode; readonly atMs: number };
 
 /**
- * Handles an attempt that failed while polling, after the network took all parts: access was lost, the server did not
- * answer, or an internal error. Nothing is sent again. Lost access is recorded, and polling continues until the publish
+ * Handles an attempt that failed while polling, after the network took all parts. Polling continues until the publish
  * window ends; then the post counts as published, with a warning.
  *
  * @returns null if the network does not have all parts, or shows posts at once.

@@ -31,7 +31,6 @@ export type PublishRequest = {
   readonly postChannelId: string;
 };
 
-/** What the job has of the rows as they are. */
 type OfRows = ChannelAccount & {
   /** The account was disconnected: its credentials are erased, and no requests are sent. */
   readonly isDisconnected: boolean;
@@ -47,16 +46,13 @@ type OfRows = ChannelAccount & {
   readonly errorCode: ChannelErrorCode | null;
 };
 
-/**
- * Everything an attempt needs of its post and channel. Each attempt reads it again. `media` are the files of each text,
- * `options` those of the post for this channel, merged over the channel's defaults.
- */
+/** Everything an attempt needs of its post and channel. `media` are the files of each text. */
 export type PublishJob = PublishRequest &
   OfRows &
   PostedContent & {
     /** Whether the post was publishing when its texts and files were read. Before that they can still be edited. */
     readonly isPublishing: boolean;
-    /** The post was cancelled while this channel was being sent: open parts are reconciled, and nothing is sent. */
+    /** Cancelled while this channel was being sent: open parts are reconciled, and nothing is sent. */
     readonly isCancelled: boolean;
     /** The network has all parts; only polling is left. */
     readonly isAccepted: boolean;
@@ -74,7 +70,7 @@ export type PublishJob = PublishRequest &
     readonly limit: NetworkLimit | null;
   };
 
-/** End of the publish window, in milliseconds since 1970. Nothing is sent after it. */
+/** Nothing is sent after it, in milliseconds since 1970. */
 export const publishWindowEndMs = (job: PublishJob): number =>
   job.dueAt.getTime() + publishWindowMs;
 
@@ -82,7 +78,6 @@ export const isPublishWindowOver = (deps: ActivityDeps, job: PublishJob): boolea
   deps.now().getTime() > publishWindowEndMs(job);
 
 type FileRow = Omit<PartMedia, 'open'> & {
-  /** Part of the thread, from 0. */
   readonly part: number;
   readonly storageKey: string;
   readonly deletedAt: string | null;
@@ -100,7 +95,6 @@ type JobRow = OfRows &
     readonly entries: readonly EntryRow[] | null;
   };
 
-/** @returns null if the post or the channel does not exist. */
 export async function loadJob(
   deps: ActivityDeps,
   request: PublishRequest,
@@ -109,14 +103,7 @@ export async function loadJob(
   return row ? jobOf(deps, request, row) : null;
 }
 
-/**
- * SQL: reads a {@link JobRow}.
- *
- * - `files` includes deleted ones: a post with a missing file must fail, not go out without it.
- * - They are the channel's own files, if it has some, instead of the post's.
- * - A cancelled post may be in a newer run without an attempt, so its last attempts decide.
- * - `filesOfOptions` are the files that the options refer to, including the channel's defaults.
- */
+/** SQL: reads a job. The files include deleted ones: a post with a missing file must fail, not go out without it. */
 const selectJob = ({ postId, ...of }: PublishRequest) => sql<JobRow>`
   select ${accountColumns}, c.disconnected_at is not null as "isDisconnected", c.state = 'needs_reconnect' as "isLost",
     ${runOf(of)} as run, p.revision, pc.tries as attempts, pc.status, pc.error_code as "errorCode",
@@ -143,12 +130,12 @@ const selectJob = ({ postId, ...of }: PublishRequest) => sql<JobRow>`
   left join channel_grants g on g.channel_id = c.id and g.workspace_id = c.workspace_id
   where pc.id = ${of.postChannelId} and pc.post_id = ${postId} and pc.workspace_id = ${of.workspaceId}`;
 
-/** SQL: a {@link FileRow} of a media file `m`, as JSON. */
 const fileRow = (altText: RawBuilder<unknown>, part = sql`0`) =>
   sql`json_build_object('id', m.id, 'name', m.name, 'type', m.type, 'sizeBytes', m.size_bytes, 'width', m.width,
     'height', m.height, 'durationMs', m.duration_ms, 'details', m.details, 'altText', ${altText}, 'part', ${part},
     'storageKey', m.storage_key, 'deletedAt', m.deleted_at)`;
 
+/** A cancelled post may be in a newer run without an attempt. */
 const runOf = (of: LedgerOf) =>
   sql`case p.status when 'draft' then coalesce(${lastRun(of)}, p.run) else p.run end`;
 
@@ -166,8 +153,8 @@ function jobOf(deps: ActivityDeps, request: PublishRequest, row: JobRow): Publis
     optionFiles: filesInOptions(schema, options, opened(deps, filesOfOptions ?? [])),
   };
   const ledger = entriesOf(content, entries ?? []);
-  const isBeingSent = row.status === 'publishing' || row.status === 'retrying';
-  const isCancelled = postStatus === 'draft' && isBeingSent;
+  const isCancelled =
+    postStatus === 'draft' && (row.status === 'publishing' || row.status === 'retrying');
   return {
     ...request,
     ...ofChannel,
@@ -198,7 +185,7 @@ function firstSendOf(ledger: readonly LedgerEntry[]): Date | undefined {
 const opened = (deps: ActivityDeps, rows: readonly FileRow[]) =>
   rows.map((row) => ({ ...row, open: (fromByte = 0) => openFile(deps, row, fromByte) }));
 
-/** @throws NetworkError with a message for the post's owner. The log has the storage's error for the operator. */
+/** The log has the storage's error for the operator. */
 async function openFile(
   { storage, log }: ActivityDeps,
   { id, name, storageKey, sizeBytes, deletedAt }: FileRow,

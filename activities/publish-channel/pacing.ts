@@ -1,8 +1,8 @@
-import { sql, type RawBuilder } from 'kysely';
+import { sql } from 'kysely';
 import { isOpenChannel, retryingValues } from '../../db/channel-status.ts';
 import type { Em } from '../../db/orm.ts';
 import { dueAt, isOpenPost } from '../../db/post-status.ts';
-import { query } from '../../db/query.ts';
+import { query, queryPlanned } from '../../db/query.ts';
 import {
   failureAdvice,
   inDoubtText,
@@ -20,23 +20,41 @@ import {
 import { NetworkError } from '../../networks/network.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { usedUp } from './attempt.ts';
-import type { PublishJob } from './job.ts';
+import { isPublishWindowOver, publishWindowEndMs, type PublishJob } from './job.ts';
 
 /** Reason to delay the attempt. Not counted as an attempt: no request was sent. */
-export type PacingWait = {
+type PacingWait = {
   readonly atMs: number;
   readonly code: 'rate_limited' | 'paced' | 'network_unavailable';
   readonly message: string;
 };
 
 /**
- * Checks whether an attempt may begin: no rate limit may be in force, and it needs a slot at its server. An overdue
- * post also needs its turn on the channel, and its workspace must have some of the day's allowance left. An attempt
- * that continues after a crash skips both. So does one that asks for a post in doubt, until it sends it again.
+ * Checks whether an attempt may begin: no rate limit may be in force, and it needs a slot at its server. No wait applies
+ * once the network has all parts, after the publish window, or if there is nothing to ask the network.
  *
  * @returns null if it may. A post on time needs no statement.
  */
 export async function checkPacing(
+  deps: ActivityDeps,
+  job: PublishJob,
+  busy: BusyServer | null,
+): Promise<PacingWait | null> {
+  if (job.isAccepted || isPublishWindowOver(deps, job) || (job.isCancelled && !job.isInDoubt)) {
+    return null;
+  }
+
+  const wait = await waitOf(deps, job, busy);
+  return wait && job.isInDoubt
+    ? { ...wait, atMs: Math.min(wait.atMs, publishWindowEndMs(job)) }
+    : wait;
+}
+
+/**
+ * An overdue post also needs its turn on the channel, and its workspace some of the day's allowance. An attempt that
+ * continues after a crash skips both. So does one that asks for a post in doubt, until it sends it again.
+ */
+async function waitOf(
   deps: ActivityDeps,
   job: PublishJob,
   busy: BusyServer | null,
@@ -51,8 +69,7 @@ export async function checkPacing(
     return waitForServer(job, busy, lateMs, nowMs);
   }
 
-  const isLate = lateMs > lateAfterMs;
-  if (!isLate || job.status === 'publishing' || job.isInDoubt) {
+  if (lateMs <= lateAfterMs || job.status === 'publishing' || job.isInDoubt) {
     return null;
   }
 
@@ -64,11 +81,7 @@ export async function checkPacing(
   return paceOverdue(deps, job);
 }
 
-/**
- * Call before a post is sent again that was in doubt and is not on the network.
- *
- * @throws NetworkError `paced` if it is overdue and not its turn on the channel.
- */
+/** For a post that was in doubt and is sent again. @throws NetworkError `paced` if it is late and not its turn. */
 export async function takeTurnAgain(deps: ActivityDeps, job: PublishJob): Promise<void> {
   const isLate = deps.now().getTime() - job.dueAt.getTime() > lateAfterMs;
   const wait = isLate ? await paceOverdue(deps, job) : null;
@@ -77,23 +90,23 @@ export async function takeTurnAgain(deps: ActivityDeps, job: PublishJob): Promis
   }
 }
 
-/**
- * Stores why a channel waits and until when, only if the post is unchanged since it was read.
- *
- * @returns false if the post has changed, so that there is nothing to retry.
- */
+/** Stores why a channel waits and until when. @returns false if the post has changed since it was read. */
 export async function recordWait(
   deps: ActivityDeps,
   job: PublishJob,
   { atMs, code, message }: PacingWait,
 ): Promise<boolean> {
-  const error = waitText(message, code, atMs, job.isInDoubt);
+  const { workspaceId, postId, postChannelId, revision, isCancelled, isInDoubt } = job;
+  const error = waitText(message, code, atMs, isInDoubt);
+  // Locks the post before its channel: a statement that waited for the channel would read the post as it was before.
   const waits = await query(
     deps.orm.em.fork(),
-    sql`with ${lockedPost(job)}
+    sql`with post as materialized (
+        select id from posts
+        where id = ${postId} and workspace_id = ${workspaceId} and status = ${isCancelled ? 'draft' : 'publishing'}
+          and revision = ${revision} for share)
       update post_channels pc set ${retryingValues({ code, error }, new Date(atMs))} from post p
-      where pc.id = ${job.postChannelId} and pc.workspace_id = ${job.workspaceId} and pc.post_id = p.id
-        and ${isOpenChannel}
+      where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId} and pc.post_id = p.id and ${isOpenChannel}
       returning pc.id`,
   );
   return waits.length === 1;
@@ -108,18 +121,7 @@ export const waitText = (
 ): string =>
   isInDoubt ? inDoubtText(message, code, atMs) : `${message} ${failureAdvice(code, atMs)}`;
 
-/**
- * SQL, part `post` of a statement: the post if it is unchanged since the job was read, locked before its channel.
- * Without the lock, a statement that waits for the channel would combine the new channel with the old post, which may
- * have been cancelled, edited and scheduled again meanwhile.
- */
-const lockedPost = ({ workspaceId, postId, revision, isCancelled }: PublishJob) =>
-  sql`post as materialized (
-    select id from posts
-    where id = ${postId} and workspace_id = ${workspaceId} and status = ${isCancelled ? 'draft' : 'publishing'}
-      and revision = ${revision} for share)`;
-
-/** Describes the limit for the user. */
+/** For the post's owner. */
 export function limitMessage({ scope, untilMs }: NetworkLimit): string {
   const whose = {
     channel: 'The network limits how often this account may post',
@@ -146,13 +148,10 @@ function waitForServer(
 }
 
 function turnMessage(ahead: number): string {
-  const distance = `Overdue posts of a channel go out one after the other, ${lateSpacingMs / 1000} s apart`;
-  if (ahead === 0) {
-    return `${distance}.`;
-  }
-
   const count = ahead < mostCounted ? `${ahead}` : `${mostCounted} or more`;
-  return `${distance}, and ${count} of them ${ahead === 1 ? 'goes' : 'go'} before this one.`;
+  const before =
+    ahead === 0 ? '' : `, and ${count} of them ${ahead === 1 ? 'goes' : 'go'} before this one`;
+  return `Overdue posts of a channel go out one after the other, ${lateSpacingMs / 1000} s apart${before}.`;
 }
 
 export type OverduePost = Pick<
@@ -161,11 +160,11 @@ export type OverduePost = Pick<
 >;
 
 /**
- * Decides whether an overdue post is sent now. Overdue posts of a channel are sent in the order of their times,
- * `lateSpacingMs` apart. Nothing is reserved: each attempt counts the posts before it under the channel's lock, and the
- * first one always counts none. So a cancelled or abandoned post blocks the others only briefly.
+ * Overdue posts of a channel are sent in the order of their times, `lateSpacingMs` apart. Nothing is reserved: each
+ * attempt counts the posts before it under the channel's lock, so a cancelled or abandoned post blocks the others only
+ * briefly.
  *
- * @returns null if it is sent now.
+ * @returns null if the post is sent now.
  */
 export async function paceOverdue(
   deps: Pick<ActivityDeps, 'orm' | 'now'>,
@@ -175,15 +174,11 @@ export async function paceOverdue(
   return deps.orm.em.fork().transactional(async (em): Promise<PacingWait | null> => {
     const [last] = await query(
       em,
-      sql<{ since_ms: number | null; open: number }>`
-        select (extract(epoch from clock_timestamp() - last_late_send_at) * 1000)::float8 as since_ms,
-          (select count(*)::int from (
-            select from post_channels pc
-            where channel_id = ${channelId} and ${isOpenChannel} limit ${sql.lit(fewOpen + 1)}) few) as open
+      sql<{ since_ms: number | null }>`
+        select (extract(epoch from clock_timestamp() - last_late_send_at) * 1000)::float8 as since_ms
         from channels where id = ${channelId} and workspace_id = ${workspaceId} for no key update`,
     );
-    const earlier = (last?.open ?? 0) > fewOpen ? earlierByTime(post) : earlierOfChannel(post);
-    const ahead = await countAhead(em, earlier, post, deps.now());
+    const ahead = await countAhead(em, post, deps.now());
     const waitMs = waitForTurnMs({ ahead, sinceLastMs: last?.since_ms ?? null });
     if (waitMs > 0) {
       return { atMs: deps.now().getTime() + waitMs, code: 'paced', message: turnMessage(ahead) };
@@ -199,31 +194,6 @@ export async function paceOverdue(
 }
 
 /**
- * Up to this many open posts, all posts of a channel are read. A channel with more may have tens of thousands that are
- * due in months; then the workspace's earlier posts are read in order of time, and filtered by channel.
- */
-const fewOpen = 500;
-
-/** SQL: open posts of the channel as `pc`, joined one by one with their rows of `posts` as `p`. */
-const earlierOfChannel = ({ channelId, workspaceId, dueAt: at, postId }: OverduePost) => sql`
-  (select id, post_id, status, error_code, tried_at, retry_at
-   from post_channels pc where channel_id = ${channelId} and workspace_id = ${workspaceId} and ${isOpenChannel}
-   limit ${sql.lit(fewOpen)}) pc
-  cross join lateral (
-    select * from posts where id = pc.post_id and workspace_id = ${workspaceId}
-      and (${dueAt()}, id) < (${at}::timestamptz, ${postId}::uuid)
-    limit 1) p`;
-
-/** SQL: the same by time, along the index `posts_due_by_workspace`, until enough are counted. */
-const earlierByTime = ({ channelId, workspaceId, dueAt: at, postId }: OverduePost) => sql`
-  (select * from posts where workspace_id = ${workspaceId} and ${isOpenPost()}
-     and (${dueAt()}, id) < (${at}::timestamptz, ${postId}::uuid) order by ${dueAt()}, id) p
-  cross join lateral (
-    select id, status, error_code, tried_at, retry_at
-    from post_channels pc
-    where post_id = p.id and channel_id = ${channelId} and workspace_id = ${workspaceId} and ${isOpenChannel} limit 1) pc`;
-
-/**
  * Counts the earlier posts of the channel that are about to be sent. A post without a known next attempt counts for 2
  * min only, so that a lost workflow does not block the others: by then the sweep has found it, or the attempt of a dead
  * worker has restarted. The 2 min start:
@@ -233,20 +203,23 @@ const earlierByTime = ({ channelId, workspaceId, dueAt: at, postId }: OverduePos
  * - waiting for its turn or for the end of a limit: when it should have checked again. A post that waits after a
  *   failure of its own, or until midnight for its workspace's allowance, is skipped until that time;
  * - not claimed: counts while our own claim is younger than 30 s, because all workers restart together.
+ *
+ * Planned for its values: the channel may have thousands of posts due in months, or the workspace thousands of late ones.
  */
 async function countAhead(
   em: Em,
-  earlier: RawBuilder<unknown>,
-  { workspaceId, postId, postChannelId }: OverduePost,
+  { channelId, workspaceId, postId, postChannelId, dueAt: at }: OverduePost,
   now: Date,
 ): Promise<number> {
   const ago = (seconds: number): Date => new Date(now.getTime() - seconds * 1000);
-  const [row] = await query(
+  const [row] = await queryPlanned(
     em,
     sql<{ ahead: number }>`
       select count(*)::int as ahead from (select
-      from ${earlier}
-      where pc.id <> ${postChannelId} and ${isOpenPost('p')}
+      from post_channels pc join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
+      where pc.channel_id = ${channelId} and pc.workspace_id = ${workspaceId} and ${isOpenChannel}
+        and p.workspace_id = ${workspaceId} and ${isOpenPost('p')} and pc.id <> ${postChannelId}
+        and (${dueAt('p')}, p.id) < (${at}::timestamptz, ${postId}::uuid)
         and case pc.status
           when 'scheduled' then case p.status
             when 'publishing' then p.updated_at > ${ago(120)}

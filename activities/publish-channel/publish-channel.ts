@@ -1,8 +1,6 @@
 import { activityInfo, heartbeat } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import { sql } from 'kysely';
 import { isComplete } from '../../db/ledger/entries.ts';
-import { query } from '../../db/query.ts';
 import type { ChannelErrorCode } from '../../domain/channel-error.ts';
 import { isFinal } from '../../domain/statuses.ts';
 import { markAccessRestored } from '../../services/channels/mark-access.ts';
@@ -27,25 +25,21 @@ import {
   type PublishJob,
   type PublishRequest,
 } from './job.ts';
-import { checkPacing, recordWait, type PacingWait } from './pacing.ts';
+import { checkPacing, recordWait } from './pacing.ts';
 import { recordFailure, type ChannelOutcome } from './record-failure.ts';
 import { sendThread } from './send-thread.ts';
 
 /** In milliseconds, for all requests of one attempt. Below the activity's startToCloseTimeout. */
 export const attemptTimeoutMs = 4 * 60_000;
 
-/** Shortest delay until the next attempt, in milliseconds. */
-const shortestDelayMs = 100;
-
 /**
- * Longest delay, in milliseconds, after `rate_limited` or `paced`. The limit may last a day, but an operator may remove
- * it, and nothing else wakes the activity.
+ * Bounds of the delay until the next attempt, in milliseconds; the second only after `rate_limited` or `paced`: an
+ * operator may remove a limit of a day, and nothing else wakes the activity.
  */
-const longestDelayMs = 15 * 60_000;
+const [shortestDelayMs, longestDelayMs] = [100, 15 * 60_000];
 
 /**
- * Makes one attempt to publish a post on one channel. Safe to repeat at any point: it starts from the ledger, and a
- * part that may have been sent is reconciled before it is sent again.
+ * Makes one attempt to publish a post on one channel. Safe to repeat at any point, since it starts from the ledger.
  *
  * @throws ApplicationFailure typed with the channel's error code, with the delay until the next attempt.
  */
@@ -59,9 +53,7 @@ export async function publishChannel(
   }
 
   if (isFinal(job.status)) {
-    // An earlier attempt ended it, and Temporal did not receive the result.
-    const deliveryIds = await waitingReconnectDeliveries(deps, job);
-    return { status: job.status, code: job.errorCode, deliveryIds };
+    return { status: job.status, code: job.errorCode }; // Temporal did not receive the result of an earlier attempt.
   }
 
   const begun = await readBegun(deps, job);
@@ -82,9 +74,9 @@ export async function publishChannel(
 }
 
 /** Nothing is to be sent: the post was cancelled or has another time. */
-const skipped: ChannelOutcome = { status: 'draft', code: null, deliveryIds: [] };
+const skipped: ChannelOutcome = { status: 'draft', code: null };
 
-const published: ChannelOutcome = { status: 'published', code: null, deliveryIds: [] };
+const published: ChannelOutcome = { status: 'published', code: null };
 
 async function attemptAt(
   slot: ServerSlot,
@@ -92,7 +84,7 @@ async function attemptAt(
   job: PublishJob,
   begun: Begun,
 ): Promise<ChannelOutcome> {
-  const wait = await waitFor(deps, job, slot);
+  const wait = await checkPacing(deps, job, slot.busy);
   if (wait && wait.atMs <= publishWindowEndMs(job)) {
     if (await recordWait(deps, job, wait)) {
       throw retryFailure(deps, wait.code, wait.atMs, { hasSent: job.hasBegun });
@@ -152,25 +144,6 @@ async function endDisconnected(deps: ActivityDeps, job: PublishJob): Promise<Cha
     : fail(deps, job, isOver ? cancelledFailure : disconnectedFailure);
 }
 
-/**
- * Returns the reason to wait, or null. No wait applies once the network has all parts, after the publish window, when
- * only open parts are reconciled, or if there is nothing to ask the network.
- */
-async function waitFor(
-  deps: ActivityDeps,
-  job: PublishJob,
-  { busy }: ServerSlot,
-): Promise<PacingWait | null> {
-  if (job.isAccepted || isPublishWindowOver(deps, job) || (job.isCancelled && !job.isInDoubt)) {
-    return null;
-  }
-
-  const wait = await checkPacing(deps, job, busy);
-  return wait && job.isInDoubt
-    ? { ...wait, atMs: Math.min(wait.atMs, publishWindowEndMs(job)) }
-    : wait;
-}
-
 async function publish(deps: ActivityDeps, job: PublishJob, begun: Begun): Promise<void> {
   const network = deps.networks[job.platform];
   if (!network) {
@@ -181,10 +154,9 @@ async function publish(deps: ActivityDeps, job: PublishJob, begun: Begun): Promi
   const uploads = keepUploads(deps, job);
   const current = await openedGrant(deps, job);
   const connection = openConnection(deps, job, {
+    ...uploads.kept,
     grant: current?.grant ?? null,
     signal: AbortSignal.timeout(attemptTimeoutMs),
-    uploadsOf: uploads.uploadsOf,
-    saveUploads: uploads.saveUploads,
     mayCreate: intent.isFresh,
   });
   const spending = createSpending(deps, job, connection);
@@ -200,7 +172,6 @@ async function publish(deps: ActivityDeps, job: PublishJob, begun: Begun): Promi
   }
 }
 
-/** @throws ApplicationFailure if the channel goes on. */
 async function fail(
   deps: ActivityDeps,
   job: PublishJob,
@@ -220,11 +191,7 @@ async function fail(
   return end;
 }
 
-/**
- * The failure of an attempt that another one follows.
- *
- * @param detail What `restore finish` reads of an attempt that only waited (temporal/latest-run.ts).
- */
+/** @param detail What `restore finish` reads of an attempt that only waited (temporal/latest-run.ts). */
 export function retryFailure(
   deps: ActivityDeps,
   code: ChannelErrorCode,
@@ -241,22 +208,4 @@ export function retryFailure(
     // BENIGN: an expected failure, which must not count against the worker.
     ...(code !== 'internal' && { category: ApplicationFailureCategory.BENIGN }),
   });
-}
-
-/**
- * Deliveries of this channel without an attempt yet. An execution whose result was lost returns them again, so that
- * their workflows start.
- */
-async function waitingReconnectDeliveries(
-  deps: ActivityDeps,
-  { workspaceId, channelId }: PublishJob,
-): Promise<string[]> {
-  const rows = await query(
-    deps.orm.em.fork(),
-    sql<{ id: string }>`
-      select d.id from deliveries d join events e on e.id = d.event_id and e.workspace_id = d.workspace_id
-      where e.channel_id = ${channelId} and d.workspace_id = ${workspaceId} and d.status = 'pending'
-        and not exists (select 1 from delivery_attempts a where a.delivery_id = d.id)`,
-  );
-  return rows.map(({ id }) => id);
 }

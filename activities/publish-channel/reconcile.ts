@@ -15,8 +15,7 @@ import { readJobEntries, type PublishAttempt } from './attempt.ts';
 import { isPublishWindowOver } from './job.ts';
 
 /**
- * Reconciles open parts before anything is sent. Parts of one request are reconciled together, separately from those of
- * other runs: one of them may prove the rest.
+ * Reconciles open parts before anything is sent, those of one request together: one of them may prove the rest.
  *
  * @returns the ledger; the only parts still open are those that sending the same text again settles.
  */
@@ -42,11 +41,7 @@ export async function reconcileOpen(
   }
 }
 
-/**
- * Reconciles a step that an earlier attempt may have sent. Sends nothing.
- *
- * @param step Entries as just read: the check refers to a moment after that, however late its response comes.
- */
+/** @param step Entries as just read: the check refers to a moment after that, however late its response comes. */
 async function reconcileStep(
   attempt: PublishAttempt,
   step: readonly LedgerEntry[],
@@ -93,7 +88,7 @@ const isSentAgain = ({ deps, job }: PublishAttempt, step: readonly LedgerEntry[]
   job.attempts < maxAttempts &&
   step.every(({ run, part, text }) => run === job.run && text === job.texts[part]);
 
-/** Finds a part that was settled as published, because the next part needs its id on the network. Sends nothing. */
+/** Finds a part that was settled as published, because the next part needs its id on the network. */
 export async function findSettled(
   attempt: PublishAttempt,
   settled: LedgerEntry,
@@ -108,10 +103,7 @@ export async function findSettled(
   }
 }
 
-/**
- * @returns whether the posts are on the network; if so, the ledger marks them as sent.
- * @throws NetworkError if the posts found may belong to another post.
- */
+/** @returns whether the posts are on the network; if so, the ledger marks them as sent. */
 export async function findStep(
   attempt: PublishAttempt,
   step: readonly LedgerEntry[],
@@ -122,12 +114,7 @@ export async function findStep(
   return finding.kind === 'found' && claimFound(attempt, step, finding.candidates);
 }
 
-/**
- * Marks the parts as sent, with the first candidate that no other part of this service has.
- *
- * @returns whether there is one.
- * @throws NetworkError if the posts found may belong to another post.
- */
+/** Marks the parts as sent, with the first candidate that no other part of this service has. @returns whether there is one. */
 export async function claimFound(
   attempt: PublishAttempt,
   step: readonly LedgerEntry[],
@@ -150,11 +137,8 @@ export async function claimFound(
 }
 
 /**
- * Refuses a match while another post with the same text is under way: the posts found may be its own, and it has no
+ * Refuses a match while another post with the same text is under way: the `found` posts may be its own, and it has no
  * response yet. After its response, or after `appearsWithinMs`, the owner is known.
- *
- * @param found Number of unclaimed candidates.
- * @throws NetworkError
  */
 async function assertOurs(
   em: Em,

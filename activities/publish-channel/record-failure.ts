@@ -25,19 +25,17 @@ import { decideNext, type NextTry, type PublishFailure } from './failures.ts';
 import { isWhole, type PublishJob } from './job.ts';
 import { waitText } from './pacing.ts';
 
-/** What became of a channel whose attempt ended it. */
 export type ChannelOutcome = {
   readonly status: ChannelStatus;
   /** Why the post was not published, for the Temporal UI; null if it was published or stopped. */
   readonly code: ChannelErrorCode | null;
-  /** Deliveries of a `channel.needs_reconnect` event to start. */
-  readonly deliveryIds: readonly string[];
+  /** Deliveries to start, in histories before 0.1.0. */
+  readonly deliveryIds?: readonly string[];
 };
 
 /**
- * Stores why an attempt failed, and the next step: another attempt, another reconcile of an open part, or the channel's
- * end. A channel that another attempt ended keeps its result. A post with a new time is sent then, whatever the outcome
- * here; its open parts are reconciled first. A channel whose request may have arrived ends as unconfirmed, whatever the
+ * Stores why an attempt failed, and the next step (docs/internals/publishing.md, When an attempt fails). A channel that
+ * another attempt ended keeps its result. A channel whose request may have arrived ends as unconfirmed, whatever the
  * error was.
  */
 export async function recordFailure(
@@ -52,7 +50,7 @@ export async function recordFailure(
     const { failure: seen, next } = await decideNext(em, deps, job, { failure, entries });
     const message = describePart(deps, job, { message: seen.message, entries });
     const fate = fateOfChannel({ post, isInDoubt, isPartLive, next });
-    const deliveryIds = await recordForOthers(em, deps, job, seen, next);
+    await recordForOthers(em, deps, job, seen, next);
     // Unless another attempt ended it.
     const store = (values: RawBuilder<unknown>): Promise<unknown> =>
       query(
@@ -62,7 +60,7 @@ export async function recordFailure(
       );
     if (fate === 'scheduled' || fate === 'draft') {
       await store(waitingValues(fate));
-      return { status: fate, code: null, deliveryIds };
+      return { status: fate, code: null };
     }
 
     if (next.kind === 'retry' && fate === 'retry') {
@@ -82,32 +80,22 @@ export async function recordFailure(
     const code = next.kind === 'retry' || fate === 'cancelled' ? 'cancelled' : next.code;
     const end = isInDoubt
       ? unconfirmedValues(
-          `${unconfirmedText(message)} ${settleAdvice(nameOfDoubted(deps, job, entries))}`,
+          `The network may or may not have this post: it was asked to publish, but the result could not be determined. (${message}) ${settleAdvice(nameOfDoubted(deps, job, entries))}`,
         )
       : failedValues({ code, error: `${message} ${failureAdvice(code, null, isPartLive)}` });
     await store(sql`${end}, url = null, tries = tries + 1`);
     await refinalizeCancelled(em, job, deps);
-    return isInDoubt
-      ? { status: 'unconfirmed', code: 'unconfirmed', deliveryIds }
-      : { status: 'failed', code, deliveryIds };
+    return isInDoubt ? { status: 'unconfirmed', code: 'unconfirmed' } : { status: 'failed', code };
   });
 }
 
-type Locked = {
-  /** Undefined if the post does not exist. */
-  readonly status: PostStatus | undefined;
-  readonly entries: readonly LedgerEntry[];
-};
-
 /**
- * Locks the post and reads the ledger, to end or stop an attempt: another attempt may have continued while this one
- * hung. Locks the post before its channel, as all code does, so a cancel or an intent commits either before or after
- * this.
+ * Locks the post, before its channel as all code does, and reads the ledger: another attempt may have continued while
+ * this one hung.
  *
- * @throws SupersededError if the post is being published in a newer run, or another attempt has sent all parts: the
- * result of this attempt no longer matters.
+ * @throws SupersededError if the post is being published in a newer run, or another attempt has sent all parts.
  */
-async function lockPostAndLedger(em: Em, deps: ActivityDeps, job: PublishJob): Promise<Locked> {
+async function lockPostAndLedger(em: Em, deps: ActivityDeps, job: PublishJob) {
   const { postId, postChannelId, workspaceId } = job;
   const [post] = await query(
     em,
@@ -134,7 +122,7 @@ async function recordForOthers(
   job: PublishJob,
   { code, message, retryAtMs, limit: scope }: PublishFailure,
   next: NextAttempt,
-): Promise<readonly string[]> {
+): Promise<void> {
   if (code === 'rate_limited' && (next.kind === 'retry' || retryAtMs !== undefined)) {
     const nowMs = deps.now().getTime();
     const untilMs = limitEndMs(retryAtMs, job.dueAt.getTime(), nowMs);
@@ -149,15 +137,12 @@ async function recordForOthers(
     }
   }
 
-  const starts = next.kind === 'retry' ? 'outbox' : 'workflow';
-  return code === 'access_lost'
-    ? markAccessLost(em, deps, job, reconnectAdvice(message), starts)
-    : [];
+  if (code === 'access_lost') {
+    await markAccessLost(em, deps, job, reconnectAdvice(message));
+  }
 }
 
-// Messages for the post's owner.
-
-/** Adds to the message which part of a thread, or that the first comment, failed, and the URLs of the live parts. */
+/** Names the part of a thread, or the first comment, that failed, and the URLs of the live parts. */
 function describePart(
   { rules }: Pick<ActivityDeps, 'rules'>,
   { platform }: Pick<PublishJob, 'platform'>,
@@ -175,10 +160,6 @@ function describePart(
 
   return `Part ${live.length + 1} of ${entries.length} ${what}: ${message} (The part${live.length > 1 ? 's' : ''} before it: ${live.join(' ')})`;
 }
-
-/** For a part whose outcome no further reconcile will determine. */
-const unconfirmedText = (message: string): string =>
-  `The network may or may not have this post: it was asked to publish, but the result could not be determined. (${message})`;
 
 /** The part whose outcome is unknown, for the advice. */
 function nameOfDoubted(

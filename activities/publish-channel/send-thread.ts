@@ -26,11 +26,9 @@ import { takeTurnAgain } from './pacing.ts';
 import { claimFound, findSettled, findStep, reconcileOpen } from './reconcile.ts';
 
 /**
- * Publishes every part of the thread exactly once. Starts from the ledger: sent parts stay sent, and open parts are
- * reconciled first.
+ * Publishes every part of the thread exactly once, starting from the ledger.
  *
- * @returns the live parts. The ledger does not mark those sent last yet: the caller marks them together with the
- * channel.
+ * @returns the live parts. The caller marks those sent last in the ledger, together with the channel.
  * @throws NetworkError if it failed; the ledger holds the progress.
  * @throws ProcessingError if a comment waits until its post is visible.
  */
@@ -66,11 +64,7 @@ export async function sendThread(attempt: PublishAttempt): Promise<Live> {
   }
 }
 
-/**
- * Reconciles open parts, and returns the ledger with an entry for each part to send.
- *
- * @throws NetworkError if the post was cancelled and the network does not have all parts.
- */
+/** Reconciles open parts, and returns the ledger with an entry for each part to send. */
 async function readied(
   attempt: PublishAttempt,
   known: readonly LedgerEntry[],
@@ -85,10 +79,7 @@ async function readied(
   return job.isCancelled ? entries : prepareMissing(attempt, entries);
 }
 
-/**
- * Adds the missing entries before anything is sent. The network's preparation is stored once: of two concurrent
- * attempts, the first to commit decides, and the other reads its entries.
- */
+/** Of two concurrent attempts, the first to commit its preparation decides, and the other reads its entries. */
 async function prepareMissing(
   { deps, job, network, connection }: PublishAttempt,
   entries: readonly LedgerEntry[],
@@ -127,7 +118,7 @@ type Progress = {
   readonly remaining: readonly LedgerEntry[];
   /** The ones to send next. */
   readonly step: readonly LedgerEntry[];
-  /** Those that were sent before. */
+  /** Sent ones. */
   readonly before: readonly LedgerEntry[];
 };
 
@@ -152,11 +143,7 @@ async function sendOrFind(
   return sendStep(attempt, progress, sent);
 }
 
-/**
- * Refuses to send; called after the reconcile and before each send.
- *
- * @throws NetworkError if the publish window is over or the attempts are used up.
- */
+/** @throws NetworkError if the publish window is over or the attempts are used up. */
 function assertGoesOut({ deps, job }: PublishAttempt): void {
   if (isPublishWindowOver(deps, job)) {
     throw new NetworkError('too_late', 'The network does not have it.', { accepted: 'no' });
@@ -170,7 +157,6 @@ function assertGoesOut({ deps, job }: PublishAttempt): void {
 
 const isSent = ({ sent }: LedgerEntry): boolean => sent !== null;
 
-/** Returns the entries with those of the step marked as sent. */
 const withSent = (
   entries: readonly LedgerEntry[],
   step: readonly LedgerEntry[],
@@ -235,10 +221,7 @@ async function sendStep(
   }
 }
 
-/**
- * Prepares parts again that an earlier attempt prepared and that are certainly not live: they may have waited for
- * hours.
- */
+/** Prepares parts again that an earlier attempt prepared, hours ago perhaps, and that are certainly not live. */
 async function renew(
   { deps, network, connection }: PublishAttempt,
   step: readonly LedgerEntry[],
@@ -261,7 +244,7 @@ const afterReconcile = ({ code, message, limit, ...error }: NetworkError, tellsA
     cause: error.cause,
   });
 
-/** Uploads all files of a step. Throws if the adapter cannot take all of them, so that nothing is sent. */
+/** @throws NetworkError if the adapter cannot take all files, so that nothing is sent. */
 async function uploadFiles(
   { network, connection }: PublishAttempt,
   step: PublishStep,

@@ -14,14 +14,14 @@ const targetMs = 2;
 const [warmUp, rounds] = [50, 500];
 
 /**
- * `npm run bench turns -- [--posts 50000]`: the time of the pacing check of an overdue post, which runs under its
+ * `npm run bench turns -- [--posts 10000]`: the time of the pacing check of an overdue post, which runs under its
  * channel's lock: in a channel with few posts, in one with many posts that are due within the year, and in one with a
  * thousand of those in a workspace with many overdue posts on another channel. Alternates the cases on one PostgreSQL
  * server.
  */
 export const bench: Bench<Plan, World> = {
   readOptions: (args) => {
-    const options = { posts: { type: 'string', default: '50000' } } as const;
+    const options = { posts: { type: 'string', default: '10000' } } as const;
     return { posts: count(parseArgs({ args: [...args], options }).values.posts) };
   },
   prepare: async ({ folder, stage }) => {

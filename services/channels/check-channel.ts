@@ -108,7 +108,7 @@ export async function checkChannel(deps: CheckDeps, key: ChannelKey): Promise<Ch
       await markAccessRestored(tx, deps, key, channel.sealedCredentials);
       current.displayName = displayName;
     } else if (checked.access === 'needs_reconnect') {
-      await markAccessLost(tx, deps, key, checked.reason, 'outbox');
+      await markAccessLost(tx, deps, key, checked.reason);
     }
 
     return checked;

@@ -6,32 +6,27 @@ import type { AccountDeps } from './oauth-context.ts';
 
 /**
  * Marks the channel as `needs_reconnect` after the network refused its access. Emits one event, however many posts run
- * into it. Runs in the transaction that ends the post's channel, so that an attempt after a crash finds both or
- * neither.
- *
- * @param starts Who starts the deliveries: `outbox` when the caller's return value may be lost.
- * @returns the ids of the deliveries to start.
+ * into it. Call it in the transaction that ends the post's channel, so that an attempt after a crash finds both or none.
  */
 export async function markAccessLost(
   em: Em,
   { now }: Pick<AccountDeps, 'now'>,
   key: ChannelKey,
   error: string,
-  starts: 'workflow' | 'outbox',
-): Promise<string[]> {
+): Promise<void> {
   const channel = await lockAccess(em, key);
   if (channel?.state !== 'connected') {
-    return [];
+    return;
   }
 
   em.assign(channel, { state: 'needs_reconnect', error, sealedSession: null, updatedAt: now() });
   const { id, workspaceId, platform, handle } = channel;
-  return recordEvent(em, {
+  await recordEvent(em, {
     workspaceId,
     channelId: id,
     type: 'channel.needs_reconnect',
     data: { channel: { id, platform, handle, error } },
-    ...(starts === 'outbox' && { byOutbox: true }),
+    byOutbox: true,
   });
 }
 

@@ -84,7 +84,7 @@ const storeEnd = (
     const ended = { before, grant: { ...grant, refreshToken: null }, at: deps.now() };
     const isOurs = await replaceGrant(em, deps.sealer, channel, ended);
     if (isOurs) {
-      await markAccessLost(em, deps, channel, `${message} Connect the channel again.`, 'outbox');
+      await markAccessLost(em, deps, channel, `${message} Connect the channel again.`);
     }
 
     return isOurs;

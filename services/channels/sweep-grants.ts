@@ -112,7 +112,7 @@ const endAccess = (deps: AccountDeps, channel: GrantedChannel, message: string):
       grant &&
       openGrant(deps.sealer, channel.channelId, grant.sealedGrant).refreshToken === null
     ) {
-      await markAccessLost(em, deps, channel, `${message} Connect the channel again.`, 'outbox');
+      await markAccessLost(em, deps, channel, `${message} Connect the channel again.`);
     }
   });
 
@@ -131,7 +131,7 @@ const warnOrEndAccess = (
     const { platform, handle, endsAt } = found;
     if (endsAt <= now) {
       const message = `The access that the account gave has ended, at ${endsAt.toISOString()}. Connect the channel again.`;
-      await markAccessLost(em, deps, channel, message, 'outbox');
+      await markAccessLost(em, deps, channel, message);
       return 'ended';
     }
 

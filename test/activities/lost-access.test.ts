@@ -70,9 +70,8 @@ test('lost access marks the channel and creates one event, however many posts me
 
   const outcome = await first.attempt();
   t.like(outcome, { kind: 'done', status: 'failed' });
-  t.is(outcome.kind === 'done' && outcome.deliveryIds.length, 1);
   t.deepEqual(await first.attempt(), outcome); // As if the first result was lost on its way to Temporal.
-  const again = { kind: 'done', status: 'failed', code: 'access_lost', deliveryIds: [] } as const;
+  const again = { kind: 'done', status: 'failed', code: 'access_lost' } as const;
   t.deepEqual(await second.attempt(), again);
 
   const error = 'They said access_lost. Connect the channel again.';

@@ -66,12 +66,10 @@ export async function makeEvents(punctual: Punctual, client: Client): Promise<st
 
   deliveryIds.push(...(await warnOf(punctual, workspaceId, channels[1] ?? '')));
   const target = { workspaceId, channelId: channels[0] } as PublishJob;
-  const lostAccess = await orm.em
+  await orm.em
     .fork()
-    .transactional((em) =>
-      markAccessLost(em, deps, target, 'The access token was revoked.', 'workflow'),
-    );
-  deliveryIds.push(...lostAccess);
+    .transactional((em) => markAccessLost(em, deps, target, 'The access token was revoked.'));
+  deliveryIds.push(...(await outOf(lost)));
 
   await client.delete(`/channels/${channels[1]}`);
   deliveryIds.push(...(await outOf(gone)));
