@@ -27,12 +27,7 @@ const encodeCursor = ({ createdAt, id }: Cursor, list = ''): string => {
   return Buffer.from(JSON.stringify(parts)).toString('base64url');
 };
 
-/**
- * Cuts a page from rows of which one more was read.
- *
- * @param list As `encodeCursor` gets it.
- * @returns the rows of the page, and the cursor of the next one.
- */
+/** Cuts a page from rows of which one more was read. @param list As `encodeCursor` gets it. */
 export function cutPage<T>(
   rows: readonly T[],
   limit: number,
@@ -44,11 +39,7 @@ export function cutPage<T>(
   return { page, nextCursor: last === undefined ? null : encodeCursor(placeOf(last), list) };
 }
 
-/**
- * @param given The value of `?cursor`; undefined for the first page.
- * @param list As `encodeCursor` got it.
- * @throws AppError `invalid_request` for any value that `encodeCursor` did not create.
- */
+/** @param given The value of `?cursor`; undefined for the first page. @param list As `encodeCursor` got it. */
 export function readCursor(given: unknown, list = ''): Cursor | undefined {
   if (given === undefined) {
     return undefined;

@@ -59,11 +59,7 @@ async function findKey(
   return row;
 }
 
-/**
- * Returns the post that this key created, or null when the key is unused.
- *
- * @throws AppError `idempotency_key_reused` when the key was used with another request; `post_deleted`.
- */
+/** The post that this key created, or null. @throws AppError `idempotency_key_reused` for another request; `post_deleted`. */
 export async function findReplayed(
   em: Em,
   user: KeyUser,
@@ -97,10 +93,8 @@ export class KeyTakenError extends Error {
 }
 
 /**
- * Stores the key in the transaction that creates its object. A concurrent request with the same key waits here until
- * the first has committed.
+ * Stores the key in the transaction that creates its object. A concurrent request with it waits here for the commit.
  *
- * @param postId Null for an object other than a post.
  * @throws KeyTakenError
  */
 export async function claimKey(
@@ -130,13 +124,10 @@ type Transact<T> = (create: (em: Em) => Promise<T>) => Promise<T>;
 
 /**
  * Creates an object once for each idempotency key, for calls other than those that create posts. The answer is stored
- * sealed for a day, since it may contain a secret, and a repeated request gets it again.
+ * sealed, since it may contain a secret, and a repeated request gets it again.
  *
  * @param scopeId The workspace, or the operator key of a call with one.
- * @param key Undefined without a key: each call creates an object.
  * @param create Calls `transact` once, with all checks that depend on other rows inside it.
- * @param forMs How long the answer is kept, in milliseconds.
- * @throws AppError `idempotency_key_reused`
  */
 export async function createOnce<T extends object>(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'sealer'>,

@@ -10,7 +10,7 @@ import { query, queryPlanned } from '../query.ts';
 
 export type ChannelKey = { readonly workspaceId: string; readonly channelId: string };
 
-/** Finds a connected channel. @throws AppError `not_found` */
+/** Finds a connected channel. */
 export async function loadChannel(
   em: Em,
   { workspaceId, channelId: id }: ChannelKey,
@@ -32,7 +32,7 @@ export async function loadChannel(
 export const channelNotFound = (id: string): AppError =>
   new AppError('not_found', `There is no channel "${id}".`);
 
-/** Locks a channel, against sends too, until the transaction ends. @throws AppError `not_found` */
+/** Locks a channel, against sends too, until the transaction ends. */
 export const lockChannel = (em: Em, key: ChannelKey): Promise<Channel> =>
   loadChannel(em, key, LockMode.PESSIMISTIC_WRITE);
 

@@ -34,7 +34,7 @@ export const findLastDeliveries = (
       where w.workspace_id = ${workspaceId} and w.id = any(${ids}::uuid[])`,
   );
 
-/** Locks an endpoint for a change until the transaction ends. @throws AppError `not_found` */
+/** Locks an endpoint for a change until the transaction ends. */
 export async function lockEndpoint(
   em: Em,
   workspaceId: string,
@@ -44,11 +44,7 @@ export async function lockEndpoint(
   return orUnknown(await em.findOne(WebhookEndpoint, { id, workspaceId }, { lockMode }), id);
 }
 
-/**
- * Holds an endpoint against its deletion until the transaction ends. Attempts may still change it.
- *
- * @throws AppError `not_found`
- */
+/** Holds an endpoint against its deletion until the transaction ends. Attempts may still change it. */
 export async function holdEndpoint(
   em: Em,
   workspaceId: string,
@@ -61,7 +57,6 @@ export async function holdEndpoint(
   return findEndpoint(em, workspaceId, id);
 }
 
-/** @throws AppError `not_found` */
 export async function findEndpoint(
   em: Em,
   workspaceId: string,

@@ -110,11 +110,8 @@ export async function claimFiles(em: Em, ids: readonly string[], at: Date): Prom
 }
 
 /**
- * Marks files that are not in the library for removal. Skips files that a running transaction has locked: a COMMIT
- * without a response may still succeed.
- *
- * @param ids Default: files that a request began to store more than an hour ago.
- * @returns the ids of the marked files.
+ * Marks files that are not in the library for removal, by default those begun more than an hour ago. Skips files that a
+ * running transaction has locked: a COMMIT without a response may still succeed.
  */
 export async function abandonUnclaimed(em: Em, ids?: readonly string[]): Promise<string[]> {
   const which: RawBuilder<unknown> = ids

@@ -40,8 +40,6 @@ const accountFields = [
  * before any statement that reads the post, and at the commit.
  *
  * Lock order everywhere: the post, its channels, their ledgers, then files.
- *
- * @throws AppError `not_found`, `channel_not_allowed`
  */
 export async function lockPost(
   em: Em,
@@ -53,7 +51,6 @@ export async function lockPost(
   return whole;
 }
 
-/** @throws AppError `not_found` */
 export async function findPost(
   em: Em,
   { workspaceId, postId }: Scope,

@@ -34,7 +34,6 @@ type CsvRequest = PublishedSearch & {
  * Exports all selected posts by publishing time, one line per channel.
  *
  * @param assertStillAllowed Called before each page, because a slow client may read for hours.
- * @throws AppError `invalid_request` for a parameter that CSV does not support.
  */
 export function exportCsv(
   { orm, now }: Pick<ServiceDeps, 'orm' | 'now'>,
@@ -60,10 +59,7 @@ export function exportCsv(
   return streamCsv(orm, filter, order, assertStillAllowed);
 }
 
-/**
- * Reads page by page at the client's speed, with keyset pagination: memory use is constant, and no database connection
- * is held while the client is slow.
- */
+/** Reads page by page at the client's speed: memory use is constant, and no connection is held while the client is slow. */
 const streamCsv = (...pages: Parameters<typeof pagesOf>): Readable =>
   Readable.from(pagesOf(...pages), { objectMode: false });
 

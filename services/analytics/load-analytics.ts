@@ -36,12 +36,7 @@ export async function listAnalytics(
   return { ...found, days };
 }
 
-/**
- * Loads the page and the totals with two statements, for any number of posts.
- *
- * @param em A fork.
- * @returns also the publishing time of the oldest selected post; null without posts.
- */
+/** Loads the page and the totals. `firstPublishedAt` is of the oldest selected post. */
 export async function loadAnalytics(em: Em, selection: Selection) {
   const { page, totals: row } = await readAnalytics(em, selection);
   if (!row) {

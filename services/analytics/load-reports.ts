@@ -14,9 +14,6 @@ import { metricsOf, startOfDay, type Days } from './selection.ts';
 /**
  * Returns engagement by weekday and hour of publishing. A post counts once the metrics of one channel are known,
  * because some channels never report any. Posts without metrics are only counted.
- *
- * @param timezone IANA name.
- * @throws AppError `invalid_request` for an unknown time zone.
  */
 export async function loadBestTimes(em: Em, filter: Filter, timezone: string) {
   assertTimeZone(timezone, '?timezone');
@@ -51,8 +48,8 @@ function zoneNamed(name: string): string {
 }
 
 /**
- * Every connected channel, and disconnected ones with posts in the range, in order of creation. The rate is the
- * engagement per view, over the posts with known views; null when there are none.
+ * Every connected channel, and disconnected ones with posts in the range. The rate is the engagement per view, over the
+ * posts with known views; null when there are none.
  */
 export async function loadByChannel(em: Em, workspaceId: string, range: Range) {
   const rows = await sumByChannel(em, workspaceId, range);
@@ -71,7 +68,7 @@ export async function loadByChannel(em: Em, workspaceId: string, range: Range) {
   });
 }
 
-/** Returns the metrics of a post per day. @throws AppError `not_found` */
+/** Returns the metrics of a post per day. */
 export async function loadHistory(
   em: Em,
   workspaceId: string,

@@ -4,12 +4,8 @@ import type { ServiceDeps } from '../deps.ts';
 import { postNotFound } from '../../domain/api-keys.ts';
 
 /**
- * Makes the metrics of a post's published channels due. The caller starts their refresh; otherwise the schedule picks
- * them up. A channel of a network with rare reads is read at its next allowed time; workers enforce the
- * other limits.
- *
- * @returns the published channels, in their order, and the refresh to start; null when no channel is due.
- * @throws AppError `not_found`
+ * Makes the metrics of a post's published channels due, at the next allowed time of networks with rare reads. The caller
+ * starts the refresh; otherwise the schedule picks them up.
  */
 export async function refreshPost(
   { orm, now, rules }: Pick<ServiceDeps, 'orm' | 'now' | 'rules'>,

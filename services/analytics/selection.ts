@@ -51,12 +51,7 @@ export function rangeOf({ from, to }: Days, timezone?: string): Range {
 export const dayOf = (time: Date, timezone?: string): string =>
   timezone === undefined ? time.toISOString().slice(0, 10) : dayIn(time, timezone);
 
-/**
- * Returns the requested days. Defaults: up to today, and 30 days long.
- *
- * @param given Valid dates.
- * @throws AppError `invalid_request` when the range is reversed or too long, or the time zone unknown.
- */
+/** Returns the requested days. Defaults: up to today, and 30 days long. */
 export function daysOf(given: DayRange, now: Date): Days {
   if (given.timezone !== undefined) {
     assertTimeZone(given.timezone, '?timezone');

@@ -18,11 +18,7 @@ type AuditSearch = {
   readonly cursor?: string;
 };
 
-/**
- * Lists the changes in a workspace, newest first.
- *
- * @throws AppError `invalid_request` for an invalid time or cursor.
- */
+/** Lists the changes in a workspace, newest first. */
 export async function listAudit(em: Em, workspaceId: string, search: AuditSearch) {
   const { action, object_id: objectId, limit = maxAuditPage, cursor } = search;
   const rows = await selectAudit(em, workspaceId, {

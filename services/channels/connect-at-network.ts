@@ -26,8 +26,7 @@ import { accountDeps, oauthContext, redirectUri } from './oauth-context.ts';
  * Begins an authorization for this browser. Answers to an earlier authorization of the link are then refused.
  *
  * @param given Keyed by field name; overrides the values of the link.
- * @returns the network's authorization URL.
- * @throws Problem, OauthError, AppError `invalid_request`. The link is unchanged.
+ * @throws Problem, OauthError, AppError. The link is unchanged then.
  */
 export async function beginConnecting(
   deps: ServiceDeps,
@@ -90,10 +89,8 @@ type Callback = {
 const isState = /^[\x21-\x7e]{1,500}$/v;
 
 /**
- * Handles the network's callback: redeems the code and stores the account, or lets the person choose. Each answer is
- * redeemed at most once, even when the callback is repeated.
+ * Handles the network's callback: redeems the code, at most once, and stores the account or lets the person choose.
  *
- * @returns the outcome that the link's page shows.
  * @throws Problem when the answer does not belong to a link of this browser. Nothing has changed then.
  */
 export async function finishConnecting(
@@ -204,12 +201,7 @@ export function openChoice(
   return choice;
 }
 
-/**
- * Connects the account that the person chose.
- *
- * @param index Position in the list that was shown.
- * @throws Problem; an invalid index keeps the choice open. An internal failure reopens the link.
- */
+/** Connects the account that the person chose. An invalid index keeps the choice open. */
 export async function chooseAccount(
   deps: ServiceDeps,
   step: ConnectStep,

@@ -27,8 +27,6 @@ type ConnectOptions = {
 /**
  * Stores a connected account with sealed secrets. Connecting a known account again keeps its channel, so that waiting
  * posts use the new access, also after a disconnection.
- *
- * @throws AppError `quota_exceeded`
  */
 export async function connectChannel(
   em: Em,
@@ -93,7 +91,6 @@ export const recordConnected = (
 
 const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
 
-/** @throws AppError `quota_exceeded` */
 export async function assertChannelQuota(em: Em, workspaceId: string, most: number): Promise<void> {
   const { quotas } = await em.findOneOrFail(Workspace, { id: workspaceId });
   const limit = quotas.channels ?? most;

@@ -3,17 +3,8 @@ import { NetworkError } from '../../networks/network.ts';
 import { OauthError, type OauthErrorCode } from '../../networks/oauth/contract.ts';
 
 /**
- * Codes of a connection that failed, in addition to those of `OauthError`:
- *
- * - `unknown_link`: the link does not exist or was deleted.
- * - `used`: the link has connected an account or has failed.
- * - `other_browser`: the answer arrived in another browser than the one that went to the network.
- * - `wrong_answer`: the state matches no open link, or arrived at another server's address.
- * - `wrong_account`: the link is for another account.
- * - `refused`: the network refused the secret.
- * - `invalid`: the input is malformed.
- * - `rate_limited`: too many secrets were refused.
- * - `quota_exceeded`, `network_not_configured`: as in the API.
+ * `other_browser`: the answer arrived in another browser than the one that went to the network. `wrong_answer`: the
+ * state matches no open link, or arrived at another server's address. `refused`: the network refused the secret.
  */
 type ProblemCode =
   | OauthErrorCode

@@ -53,8 +53,6 @@ export function connectorOf(
 /**
  * Connects an account with a secret that its owner typed, such as an app password.
  *
- * @param given Keyed by the names of the connector's options and its secret.
- * @param address The client's address.
  * @throws Problem; the link can be used again. After ten refusals it has failed.
  */
 export async function connectWithSecret(

@@ -41,12 +41,7 @@ type LinkRequest = {
 /** `expires_at` is ISO 8601 in UTC. */
 type CreatedLink = { readonly id: string; readonly link: string; readonly expires_at: string };
 
-/**
- * Creates a single-use link with which a person connects one account to a workspace in a browser.
- *
- * @throws AppError `invalid_request`, `invalid_channel_ids`, `network_not_configured`, `quota_exceeded`,
- *   `idempotency_key_reused`
- */
+/** Creates a single-use link with which a person connects one account to a workspace in a browser. */
 export async function createConnectLink(
   deps: LinkDeps,
   actor: Actor,
@@ -129,7 +124,6 @@ function entryOf({ networks: { oauth } }: LinkDeps, platform: string): OauthEntr
   return entry;
 }
 
-/** @throws AppError `network_not_configured`; `invalid_request` when no sandbox is configured. */
 function assertUsable(
   { sandboxUrl }: LinkDeps,
   platform: string,
@@ -149,7 +143,6 @@ function assertUsable(
   }
 }
 
-/** @throws AppError `invalid_channel_ids` */
 async function channelOf(em: Em, workspaceId: string, id: string): Promise<Channel> {
   const own = { id, workspaceId, disconnectedAt: null };
   const channel = isId(id) ? await em.findOne(Channel, own) : null;
@@ -177,14 +170,7 @@ function knownValuesOf(
 /** In UTF-16 code units: longer than any address of a server or handle. */
 const longestValue = 500;
 
-/**
- * Validates the values that the caller or the person gave. Whether the server exists is checked later, when the
- * authorization begins.
- *
- * @param called Maps a field to the name that the user sees.
- * @returns the values without surrounding spaces and invisible characters; empty ones are omitted.
- * @throws AppError `invalid_request`
- */
+/** Validates the values that the caller or the person gave. @param called Maps a field to the name that the user sees. */
 export function checkValues(
   platform: string,
   entry: Pick<OauthEntry, 'fields' | 'name'>,
@@ -222,13 +208,8 @@ export const networkName = (
 ): string => entry?.name ?? `${platform.charAt(0).toUpperCase()}${platform.slice(1)}`;
 
 /**
- * Validates a `return_url`.
- *
- * Compares parsed URLs, and paths by whole segments: a string prefix would accept `https://app.example.evil.example`
- * or `/accounts-of-mallory`.
- *
- * @param allowed The operator's list. Each entry allows its origin, at and below its path.
- * @throws AppError `invalid_request`
+ * Compares parsed URLs, and paths by whole segments: a string prefix would accept `https://app.example.evil.example` or
+ * `/accounts-of-mallory`. @param allowed Each entry allows its origin, at and below its path.
  */
 function checkReturnUrl(given: string, allowed: readonly URL[]): string {
   const url = URL.parse(given);

@@ -16,14 +16,10 @@ const patienceMs = 3000;
 const pollIntervalMs = 100;
 
 /**
- * Returns the channel's grant with a usable access token, refreshed when needed.
- *
- * At most one refresh per channel runs at a time, over all workers (`refresh-grant.ts`). Concurrent callers then find
- * the new token.
+ * The channel's grant with a usable access token. One refresh of a channel runs at a time, over all workers.
  *
  * @param refused An access token that the network refused before its expiry. It is not used again.
- * @throws NetworkError `access_lost` when the network ended the grant, or it expired and cannot be refreshed;
- * otherwise the refresh's own error, when no usable token is left.
+ * @throws NetworkError `access_lost` when the grant has ended; the refresh's own error when no usable token is left.
  */
 export function currentGrant(
   deps: AccountDeps,

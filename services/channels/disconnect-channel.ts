@@ -13,13 +13,9 @@ export type Disconnected = {
 };
 
 /**
- * Disconnects a channel: erases its secrets and emits one event. Its posts keep it. Those that are to be sent fail there
- * at their time, unless the account was connected again.
- *
- * After the response, only requests that are already under way can reach the account: each intent to send holds the
- * channel, so it commits before this and is counted, or finds the channel disconnected.
- *
- * @throws AppError `not_found`, also when the channel is already disconnected.
+ * Disconnects a channel: erases its secrets and emits one event. Its posts keep it, and those that are to be sent fail
+ * there at their time, unless the account was connected again. Each intent to send holds the channel, so it commits
+ * before this and is counted, or finds the channel disconnected.
  */
 export async function disconnectChannel(
   { orm, now }: Pick<ServiceDeps, 'orm' | 'now'>,

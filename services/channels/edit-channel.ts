@@ -18,11 +18,7 @@ type ChannelEdit = {
   readonly options?: Options | null;
 };
 
-/**
- * Sets the channel's default options. Existing posts keep the defaults that they were validated with.
- *
- * @throws AppError `not_found`, `invalid_channel_options`, `invalid_media_ids`
- */
+/** Sets the channel's default options. Existing posts keep the defaults that they were validated with. */
 export async function editChannel(
   { orm, rules, now }: Pick<ServiceDeps, 'orm' | 'rules' | 'now'>,
   actor: Actor,
@@ -49,13 +45,7 @@ export async function editChannel(
 /** A network that refuses the options with the shortest text refuses them with every text. */
 const shortestText = 'a';
 
-/**
- * Refuses default options that a network rejects for any post: the errors of the shortest post with the options, minus
- * those of the same post without them.
- *
- * @param files The files that the options name.
- * @throws AppError `invalid_channel_options`
- */
+/** Refuses default options that a network rejects for any post, such as the shortest one. */
 function assertUsable(
   rules: RulesByPlatform,
   channel: Pick<ChosenChannel, 'id' | 'platform' | 'handle' | 'settings'>,

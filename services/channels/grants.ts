@@ -60,12 +60,7 @@ export async function storeGrant(
  */
 const putOffMs = 24 * 3_600_000;
 
-/**
- * Replaces the grant that was refreshed, unless another one was stored meanwhile.
- *
- * @param before The sealed grant that was refreshed.
- * @returns whether it was still stored.
- */
+/** Replaces the sealed grant `before`, unless another one was stored meanwhile. @returns whether it did. */
 export async function replaceGrant(
   em: Em,
   sealer: Sealer,

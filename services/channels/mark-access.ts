@@ -5,8 +5,8 @@ import { openGrant } from './grants.ts';
 import type { AccountDeps } from './oauth-context.ts';
 
 /**
- * Marks the channel as `needs_reconnect` after the network refused its access. Emits one event, however many posts run
- * into it. Call it in the transaction that ends the post's channel, so that an attempt after a crash finds both or none.
+ * Marks the channel as `needs_reconnect`, with one event however many posts run into it. Runs in the transaction that
+ * ends the post\'s channel, so that an attempt after a crash finds both or neither.
  */
 export async function markAccessLost(
   em: Em,
@@ -31,10 +31,8 @@ export async function markAccessLost(
 }
 
 /**
- * Marks a channel as connected again. Changes nothing when the account was reconnected meanwhile, or when the network
- * ended the grant and only the last access token still works: that token cannot be renewed.
- *
- * @param sealedCredentials The ones that the network accepted.
+ * Marks a channel as connected again, unless the account was reconnected meanwhile, or only the last access token of an
+ * ended grant still works. @param sealedCredentials The ones that the network accepted.
  */
 export async function markAccessRestored(
   em: Em,

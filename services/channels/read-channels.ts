@@ -25,7 +25,6 @@ export async function listChannels(
   return channels.map((channel) => ({ channel, accessEndsAt: ends.get(channel.id) ?? null }));
 }
 
-/** @throws AppError `not_found` */
 export async function findChannel(em: Em, workspaceId: string, id: string): Promise<FoundChannel> {
   return withAccess(em, await loadChannel(em, { workspaceId, channelId: id }));
 }

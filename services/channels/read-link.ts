@@ -14,7 +14,7 @@ import { countLostPosts } from './reconnect-channel.ts';
 
 export const linkStatuses = ['pending', 'connected', 'failed', 'expired'] as const;
 
-/** A link as the caller who created it sees it. @throws AppError `not_found` */
+/** A link as the caller who created it sees it. */
 export async function readLink(
   { orm, now }: Pick<ServiceDeps, 'orm' | 'now'>,
   { workspaceId, channelIds }: Pick<Caller, 'workspaceId' | 'channelIds'>,
@@ -64,11 +64,7 @@ export async function describeLink(deps: ServiceDeps, link: ConnectLink) {
   };
 }
 
-/**
- * The brand of the workspace to which a link belongs, and of the settings where it has none.
- *
- * @param at A secret of the link; any text is accepted.
- */
+/** The brand of a link's workspace, and of the settings where it has none. @param at A secret of the link; any text. */
 export async function brandAt(
   { orm, brand }: Pick<ServiceDeps, 'orm' | 'brand'>,
   at: { readonly token: string } | { readonly state: string },

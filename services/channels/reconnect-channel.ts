@@ -36,8 +36,6 @@ type Reconnection = {
 /**
  * Makes a link with which a person connects a channel's account again or, once it is connected, sends the posts again
  * that failed only because its access was lost.
- *
- * @throws AppError `scope_missing`, `not_found`, `channel_not_connected`, `plan_required`
  */
 export async function reconnectChannel(
   deps: ServiceDeps,
@@ -81,7 +79,6 @@ async function linkTo(
   }
 }
 
-/** @throws AppError `channel_not_connected` */
 function assertConnected(
   { networks }: Pick<ServiceDeps, 'networks'>,
   { channel: { state, platform, handle }, accessEndsAt }: FoundChannel,
@@ -107,9 +104,6 @@ const lostPosts = (em: Em, workspaceId: string, channelId: string, now: Date): P
 /**
  * Sends the posts again to this channel only, spaced as overdue posts are. Skips a post that another call has retried,
  * or whose files were deleted.
- *
- * @returns the retried posts, to sync with Temporal.
- * @throws AppError `plan_required`
  */
 async function retryLostPosts(
   deps: Pick<ServiceDeps, 'orm' | 'now'>,
@@ -149,10 +143,7 @@ export async function countLostPosts(
 
 /**
  * Retries those posts for the person who has just connected the account, until the link expires or its key may publish
- * no more.
- *
- * @returns those posts, to sync with Temporal.
- * @throws Problem `used`; AppError `plan_required`
+ * no more. @throws Problem `used`
  */
 export async function sendLostPosts(deps: ServiceDeps, step: ConnectStep): Promise<PostToSync[]> {
   const { link } = step;

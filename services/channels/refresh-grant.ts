@@ -22,12 +22,7 @@ type ToRefresh = {
   readonly by: string;
 };
 
-/**
- * Refreshes the grant and stores the result. The caller holds the lease.
- *
- * @returns the grant to use; null when another grant was stored meanwhile, by a reconnect.
- * @throws NetworkError
- */
+/** Refreshes the grant, for the holder of the lease. @returns null when another grant was stored meanwhile, by a reconnect. */
 export async function refreshAndStore(
   deps: AccountDeps,
   channel: GrantedChannel,
@@ -67,11 +62,8 @@ export async function refreshAndStore(
 }
 
 /**
- * Drops a refresh token that the network has ended, so that it is never sent again, and notifies the owner in the same
- * transaction: the caller may be killed before it reports, or its post may be cancelled. Posts still use the old
- * access token until it expires.
- *
- * @returns whether the channel still had this grant.
+ * Drops a refresh token that the network has ended, and notifies the owner in the same transaction: the caller may be
+ * killed before it reports. Posts use the old access token until it expires.
  */
 const storeEnd = (
   deps: AccountDeps,

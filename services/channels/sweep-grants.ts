@@ -25,14 +25,9 @@ type SweptGrants = {
 const [mostWarned, mostRefreshed] = [200, 20];
 
 /**
- * Keeps accounts connected, and warns owners before they have to reconnect:
- *
- * - A grant that ends within a week is refreshed once a day where possible, since some networks then extend it.
- * - A grant that was idle for a month is refreshed: networks end unused grants.
- * - A grant that still ends emits `channel.at_risk`, once until its end moves.
- * - An expired grant emits `channel.needs_reconnect`, before a post fails.
- * - An expired access token is refreshed when a post is due within a day, so that the owner learns of a revoked access
- *   before that post fails.
+ * Keeps accounts connected, and warns owners before they have to reconnect. Refreshes a grant daily in its last week,
+ * since some networks then extend it; after an idle month, since networks end unused grants; and with an expired token
+ * when a post is due within a day, so that the owner learns of a lost access before that post fails.
  */
 export async function sweepGrants(deps: AccountDeps): Promise<SweptGrants> {
   const refreshed = await refreshSome(deps);

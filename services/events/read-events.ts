@@ -35,7 +35,7 @@ const presentEvent = <Row extends EventRow>({
   return { id, type, created_at, workspace_id, data, sequence, post_id, channel_id };
 };
 
-/** @returns the event with its body as endpoints get it, byte for byte. @throws AppError `not_found` */
+/** @returns the event with its body as endpoints get it, byte for byte. */
 export async function readEvent(
   em: Em,
   workspaceId: string,
@@ -78,8 +78,6 @@ type Waiting = {
 /**
  * Reads the events after a sequence, and waits for one if there is none. Between its looks a waiting call holds no
  * connection of the database. When the process stops, it answers at once.
- *
- * @throws AppError `invalid_request` if `after` is beyond the newest event.
  */
 export async function pullEvents(
   { orm }: Pick<ServiceDeps, 'orm'>,

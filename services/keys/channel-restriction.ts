@@ -5,14 +5,13 @@ import type { Caller } from '../context.ts';
 
 type Holder = Pick<Caller, 'workspaceId' | 'channelIds'>;
 
-/** @throws AppError `not_found` */
 export function assertReachesChannel(holder: Holder, channelId: string): void {
   if (!reaches(holder, channelId)) {
     throw channelNotFound(channelId);
   }
 }
 
-/** The audit log is of all channels. @throws AppError `channel_not_allowed` */
+/** The audit log is of all channels. */
 export function assertUnrestricted(holder: Pick<Holder, 'channelIds'>): void {
   if (holder.channelIds !== null) {
     throw new AppError(
@@ -22,7 +21,7 @@ export function assertUnrestricted(holder: Pick<Holder, 'channelIds'>): void {
   }
 }
 
-/** Figures over all channels are not for a restricted key. @throws AppError `invalid_request` */
+/** Figures over all channels are not for a restricted key. */
 export function assertOneChannel(holder: Holder, channelId: string | undefined): void {
   if (holder.channelIds !== null && (channelId === undefined || !reaches(holder, channelId))) {
     throw wrongValue('?channel_id', 'must be one of the channel_ids of this API key');

@@ -32,12 +32,7 @@ type KeyEdit = {
 type Holder = Actor & Pick<Caller, 'keyId'>;
 type Deps = Pick<ServiceDeps, 'orm' | 'now'>;
 
-/**
- * Creates a key with no more rights than the caller's. The key itself is returned once.
- *
- * @throws AppError `invalid_request`, `invalid_channel_ids`, `rights_exceeded`, `key_limit_reached` or
- *   `idempotency_key_reused`.
- */
+/** Creates a key with no more rights than the caller's. The key itself is returned once. */
 export function createKey(
   deps: Deps & Pick<ServiceDeps, 'sealer'>,
   holder: Holder,
@@ -60,7 +55,6 @@ export function createKey(
   });
 }
 
-/** @throws AppError `key_limit_reached` */
 async function assertRoom(em: Em, { workspaceId, keyId }: Holder, now: Date): Promise<void> {
   const dayBefore = new Date(now.getTime() - 24 * 3_600_000);
   const { count, made, madeByKey } = await keys.countKeys(em, workspaceId, keyId, dayBefore);
@@ -79,8 +73,6 @@ async function assertRoom(em: Em, { workspaceId, keyId }: Holder, now: Date): Pr
 /**
  * Changes the sent fields of a key. Neither the old nor the new rights may exceed those of the caller, so a key cannot
  * widen itself.
- *
- * @throws AppError `not_found`, and those of `createKey`.
  */
 export async function editKey(
   { orm, now }: Deps,
@@ -107,11 +99,7 @@ export async function editKey(
   });
 }
 
-/**
- * Revokes a key, in every process from the next call on, and ends its open links. A key may revoke itself.
- *
- * @throws AppError `not_found` or `rights_exceeded`.
- */
+/** Revokes a key, in every process from the next call on, and ends its open links. A key may revoke itself. */
 export async function revokeKey({ orm, now }: Deps, holder: Holder, id: string): Promise<void> {
   await orm.em.fork().transactional(async (em) => {
     const { own, key } = await lockKeys(em, holder, id);
@@ -153,8 +141,6 @@ export async function storeKey(
 /**
  * Locks the calling key and another one until the transaction ends, and reads the caller's rights again: a key that was
  * revoked or narrowed while its call was under way must not leave another key behind.
- *
- * @throws AppError `rights_exceeded`, `not_found`
  */
 async function lockKeys(
   em: Em,
@@ -189,7 +175,6 @@ async function assertAllowed(
   await chooseChannels(em, workspaceId, named);
 }
 
-/** @throws AppError `invalid_request` when the name is blank, or PostgreSQL cannot store it. */
 export function readName(given: string): string {
   if (!isText(given) || given.trim() === '') {
     throw wrongValue(
@@ -201,7 +186,6 @@ export function readName(given: string): string {
   return given.trim();
 }
 
-/** @throws AppError `invalid_request` */
 export function readExpiry(given: string | null, now: Date): Date | null {
   const at = given === null ? null : parseInstant(given);
   if (given !== null && at === null) {

@@ -30,20 +30,11 @@ export type GivenUrl = {
 };
 
 /**
- * Downloads files into the media library's storage: all of them or none. Runs at most 4 downloads at a time, fetches a
- * repeated URL once, and stops at the first failure. The caller puts them into the library with `insertMedia`:
+ * Downloads files into the library's storage: all of them or none. The caller puts them into the library by
+ * `insertMedia`, and always calls `removeUnclaimed` at the end.
  *
- *     const stored = await downloadMedia(deps, owner, urls, signal);
- *     try {
- *       await transactional(async (em) => { await insertMedia(em, owner, stored, now); … });
- *     } finally {
- *       await stored.removeUnclaimed();
- *     }
- *
- * @param signal Aborts when the client hangs up.
  * @returns the files in the order of the URLs, without repetitions.
- * @throws AppError `invalid_media_url`, which names the URL and the reason; `quota_exceeded`; `unavailable` when the
- *   disk is full.
+ * @throws AppError `invalid_media_url`, which names the URL and the reason; `quota_exceeded`; `unavailable`.
  */
 export async function downloadMedia(
   deps: Deps,
@@ -133,12 +124,7 @@ const headers = { 'user-agent': 'Punctual/1.0', accept: 'image/*, video/*, */*;q
 
 type Request = Pick<Sent, 'workspaceId'> & { readonly signal: AbortSignal };
 
-/**
- * Downloads and stores one file.
- *
- * @throws AppError `invalid_media_url` with only the reason as its message; `quota_exceeded`; `unavailable` when the
- *   disk is full.
- */
+/** @throws AppError `invalid_media_url` with only the reason as its message; `unavailable` when the disk is full. */
 async function fetchFile(
   deps: Pick<ServiceDeps, 'orm' | 'media'>,
   url: string,

@@ -20,11 +20,7 @@ type MediaEdit = {
   readonly name?: string | undefined;
 };
 
-/**
- * Changes the name or the alt text of a file.
- *
- * @throws AppError `not_found`, `invalid_request`, `invalid_content`, `quota_exceeded`, `media_in_use`
- */
+/** Changes the name or the alt text of a file. */
 export async function editMedia(
   { orm, rules }: Pick<ServiceDeps, 'orm' | 'rules'>,
   owner: QuotaOwner,
@@ -65,7 +61,7 @@ export async function editMedia(
   });
 }
 
-/** @param fault Null for none. @throws AppError `invalid_request` */
+/** @param fault Null for none. */
 export function refuse(field: string, fault: string | null): void {
   if (fault !== null) {
     throw wrongValue(`/${field}`, fault);
@@ -73,12 +69,8 @@ export function refuse(field: string, fault: string | null): void {
 }
 
 /**
- * Refuses an alt text that the network of a waiting or publishing post would refuse. Validates once per network, or
- * per server with limits of its own, for any number of posts.
- *
- * The caller has locked the file's row: scheduling a post with the file takes the same lock.
- *
- * @throws AppError `invalid_content` that names a few of the posts.
+ * Refuses an alt text that the network of a waiting or publishing post would refuse, by one validation per network. The
+ * caller has locked the file's row, as scheduling a post with the file does.
  */
 async function assertFitsWaitingPosts(
   em: Em,

@@ -10,10 +10,7 @@ const disguises = /[\p{Cc}\u{202a}-\u{202e}\u{2066}-\u{2069}]/gv;
 
 /**
  * Makes a display name from an untrusted file name: its last part, without invisible characters, at most 255 UTF-16
- * units. It never names a file on our disk.
- *
- * @param given Undefined or empty gives `file` with the type's usual ending.
- * @param type MIME type, read from the bytes.
+ * units. Without a name it is `file` with the type's usual ending. It never names a file on our disk.
  */
 export function fileName(given: string | undefined, type: string): string {
   const last =

@@ -19,11 +19,7 @@ type ImportRequest<T> = {
   readonly key: RequestKey | undefined;
 };
 
-/**
- * Downloads one file into the media library. A repeated request downloads nothing.
- *
- * @throws AppError `invalid_request`, `invalid_media_url`, `quota_exceeded`, `unavailable`, `idempotency_key_reused`.
- */
+/** Downloads one file into the media library. A repeated request downloads nothing. */
 export async function importMedia<T extends object>(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'media' | 'sealer'>,
   owner: QuotaOwner,

@@ -23,11 +23,7 @@ type MediaSearch = {
   readonly cursor?: string;
 };
 
-/**
- * Lists the workspace's files, newest first.
- *
- * @throws AppError `invalid_request` for an invalid search text or cursor.
- */
+/** Lists the workspace's files, newest first. */
 export async function listMedia(
   em: Em,
   workspaceId: string,
@@ -46,7 +42,6 @@ function assertText(search: string): void {
   }
 }
 
-/** @throws AppError `not_found` */
 export async function loadMedia(
   em: Em,
   workspaceId: string,
@@ -68,11 +63,8 @@ export async function findByLink(em: Em, linkToken: string): Promise<MediaFile |
 }
 
 /**
- * Removes a file from the library, and its bytes from the storage. Drafts, ended posts and the defaults of
- * disconnected channels lose the file.
- *
- * @throws AppError `not_found`; `media_in_use` while a scheduled or publishing post uses it, or any that the caller's
- *   key may not change.
+ * Removes a file from the library, and its bytes from the storage. Drafts, ended posts and the defaults of disconnected
+ * channels lose the file.
  */
 export async function deleteMedia(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'media'>,
@@ -95,7 +87,6 @@ export async function deleteMedia(
   );
 }
 
-/** @throws AppError `media_in_use` */
 async function assertUnused(em: Em, actor: Actor, file: MediaFile): Promise<void> {
   const { channelIds = null } = actor;
   const post = await postThatKeeps(em, file, actor);

@@ -43,10 +43,7 @@ export type MediaToInsert = { readonly files: readonly NewMedia[] };
 
 /** Stored files outside of the library. Always call `removeUnclaimed` at the end. */
 export type StoredMedia = MediaToInsert & {
-  /**
-   * Removes the files that are not in the library: none after a commit, all after a failure. Never throws. A file that cannot be
-   * removed or decided now is left to `sweep-media.ts`.
-   */
+  /** Removes the files that are not in the library: none after a commit, all after a failure. Never throws. */
   removeUnclaimed(): Promise<void>;
 };
 
@@ -61,11 +58,10 @@ export type Sent = {
 };
 
 /**
- * Inspects a complete file and stores it. Afterwards the caller claims it or removes it (see `StoredMedia`).
+ * Inspects a complete file in the staging folder and moves it into the storage.
  *
- * @param filePath In the staging folder; the file may be moved away.
- * @throws AppError `invalid_media` when it is neither an image nor a video; `unavailable` when there is no space or
- *   the inspection queue is full; the signal's reason.
+ * @throws AppError `invalid_media` when it is neither an image nor a video; `unavailable` when there is no space or the
+ *   inspection queue is full; the signal's reason.
  */
 export async function storeFile(
   { orm, media: { storage, inspector } }: Pick<ServiceDeps, 'orm' | 'media'>,
@@ -141,12 +137,7 @@ export async function insertMedia(
 
 type Deps = Pick<ServiceDeps, 'orm' | 'log' | 'media'>;
 
-/**
- * Removes the bytes of deleted files, and the rows that no post needs. A failed removal is logged; a later sweep
- * repeats it.
- *
- * @returns how many removals failed.
- */
+/** Removes the bytes of deleted files, and the rows that no post needs. @returns how many removals failed. */
 export async function removeBytes(
   { orm, log, media: { storage } }: Deps,
   ids: readonly string[],
@@ -172,10 +163,8 @@ export async function removeBytes(
 }
 
 /**
- * Removes the files of a request that are not in the library, after its transaction. The database decides, not what the
- * caller saw. While a COMMIT without a response is under way, the sweep handles the file.
- *
- * Never throws: the sweep finds undecided files.
+ * Removes the files of a request that are not in the library, after its transaction, and leaves undecided ones to the
+ * sweep. The database decides, not what the caller saw: a COMMIT without a response may still succeed.
  */
 async function removeUnclaimed(deps: Deps, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) {

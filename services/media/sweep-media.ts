@@ -65,11 +65,7 @@ export function keepSwept(deps: Deps): () => void {
 /** Limit per sweep; the rest follows in the next ones. */
 const mostBatches = 100;
 
-/**
- * Deletes files that are older than `days` and unused, as `DELETE /media/{id}` does.
- *
- * @param days 0 deletes none.
- */
+/** Deletes files that are older than `days` and unused, as `DELETE /media/{id}` does. */
 async function removeUnused(deps: Deps, days: number): Promise<void> {
   if (days === 0) {
     return;

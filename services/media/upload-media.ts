@@ -38,12 +38,7 @@ type UploadRequest<T> = {
   readonly idempotencyKey: string | undefined;
 };
 
-/**
- * Stores one uploaded file in the media library, streamed to the disk. A failure leaves neither a file nor a row.
- *
- * @throws AppError `invalid_media`, `invalid_request`, `payload_too_large`, `unsupported_media_type`,
- *   `quota_exceeded`, `unavailable`, `idempotency_key_reused`.
- */
+/** Stores one uploaded file in the media library, streamed to the disk. A failure leaves neither a file nor a row. */
 export async function uploadMedia<T extends object>(
   deps: UploadDeps,
   owner: QuotaOwner,

@@ -16,11 +16,8 @@ type Cancelled = {
 };
 
 /**
- * Makes a scheduled or publishing post a draft. Channels that have not begun, or wait for a retry, become drafts, or
- * failed if a part of a thread is live. Attempts that have begun finish; what they leave in doubt is reconciled, and
- * nothing more is sent.
- *
- * @throws AppError `not_found` or `post_not_cancellable`.
+ * Makes a scheduled or publishing post a draft. Attempts that have begun finish; what they leave in doubt is reconciled,
+ * and nothing more is sent.
  */
 export async function cancelPost(
   deps: Pick<ServiceDeps, 'orm' | 'now'> & PostPresentation,
@@ -48,7 +45,6 @@ export async function cancelPost(
   });
 }
 
-/** @throws AppError `post_not_cancellable` */
 function assertCancellable({ post: { status }, channels }: WholePost): void {
   if (status !== 'scheduled' && status !== 'publishing') {
     throw notCancellable(

@@ -23,8 +23,6 @@ type Named = Pick<ChosenChannel, 'id' | 'platform' | 'handle'>;
  *
  * @param at JSON pointer to the options in the request.
  * @returns the files that the options name, which may not exist.
- * @throws AppError `invalid_channel_options` that names every unknown option, with the known ones, and every invalid
- *   value.
  */
 export function assertOptions(
   rules: RulesByPlatform,
@@ -48,12 +46,7 @@ export function assertOptions(
   return Object.entries(ids).map(([name, mediaId]) => ({ mediaId, path: `${at}/${name}` }));
 }
 
-/**
- * Validates the fields of a new post that apply to single channels.
- *
- * @returns the files that options name.
- * @throws AppError `invalid_channel_ids`, `invalid_channel_options`
- */
+/** Validates the fields of a new post that apply to single channels. */
 export async function assertForChosen(
   rules: RulesByPlatform,
   channels: readonly Named[],
@@ -72,8 +65,6 @@ export async function assertForChosen(
  * Validates the options of a request, by channel id.
  *
  * @param choose Returns the channels with these ids; called only when there are options.
- * @returns the files that the options name.
- * @throws AppError `invalid_channel_options`
  */
 export async function assertOptionsOf(
   rules: RulesByPlatform,

@@ -7,11 +7,7 @@ import { assertNotEmpty, assertTexts, postContentOf } from './content.ts';
 import type { PostInput } from './post-request.ts';
 import { beforeDownload, givenUrls, placeFiles } from './read-files.ts';
 
-/**
- * Checks whatever of a new post does not depend on the files of URLs, so that a refused request downloads none.
- *
- * @throws AppError with one of the codes that the routes list.
- */
+/** Checks whatever of a new post does not depend on the files of URLs, so that a refused request downloads none. */
 export async function checkRequest(
   { rules, now }: Pick<ServiceDeps, 'rules' | 'now'>,
   em: Em,

@@ -13,7 +13,6 @@ export type ChosenChannel = Awaited<ReturnType<typeof findAccounts>>[number];
  *
  * @param at The place of an id in the request; by default its item in `channel_ids`.
  * @param kept Ids of channels that may be disconnected, because the post has them already.
- * @throws AppError `invalid_channel_ids` that names every id which is malformed, unknown or of another workspace.
  */
 export async function chooseChannels(
   em: Em,
@@ -37,7 +36,6 @@ const itemOf =
   (id) =>
     `/channel_ids/${ids.indexOf(id)}`;
 
-/** @throws AppError `invalid_channel_ids` */
 function assertKnown(ids: readonly string[], known: ReadonlySet<string>, at: PlaceOfId): void {
   const unknown = ids.filter((id) => !known.has(id));
   if (unknown.length > 0) {
@@ -51,7 +49,6 @@ function assertKnown(ids: readonly string[], known: ReadonlySet<string>, at: Pla
   }
 }
 
-/** @throws AppError `invalid_channel_ids` when a text, option or file is for a channel that the post does not have. */
 export function assertChosen(ids: readonly string[], input: PostInput): void {
   const chosen = new Set(ids);
   for (const field of ['channel_bodies', 'channel_options', 'channel_media'] as const) {

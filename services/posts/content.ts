@@ -107,12 +107,7 @@ function bytesOf(value: Json): number {
   return parts.reduce((sum, bytes) => sum + bytes, '{}'.length + separators);
 }
 
-/**
- * Refuses blank alt texts, texts that PostgreSQL cannot store, and labels that do not fit.
- *
- * @throws AppError `invalid_request` for too many characters, unsupported characters, a blank alt text,
- *   or files of the first part that are given twice.
- */
+/** Refuses blank alt texts, texts that PostgreSQL cannot store, and labels that do not fit. */
 export function assertTexts(input: PostInput): void {
   const texts = textsOf(input);
   const altTexts = altTextsOf(input);
@@ -131,7 +126,6 @@ export function assertTexts(input: PostInput): void {
   assertLabels(input);
 }
 
-/** @throws AppError `invalid_request` that names every faulty text. */
 function refuse(wrong: readonly Located[], message: string): void {
   if (wrong.length > 0) {
     throw new AppError('invalid_request', `${pathsOf(wrong)} ${message}.`, {
@@ -159,13 +153,7 @@ export function requestWarnings(
   ];
 }
 
-/**
- * @param parts The parts that have files.
- * @param channelIds The post's channels.
- * @param input The request, whose places the errors name.
- * @throws AppError `empty_body` for a post without text and media, or a blank text without files beside it;
- *   `invalid_request` for too much text.
- */
+/** @param parts The parts that have files. @param input The request, whose places the errors name. */
 export function assertNotEmpty(
   { body, thread, overrides, channelFiles }: PostContent,
   parts: ReadonlySet<number>,
@@ -234,7 +222,7 @@ const altTextsOf = (input: PostInput): Located[] => [
 
 const pathsOf = (located: readonly Located[]): string => located.map(([path]) => path).join(', ');
 
-/** @param repeated Characters that count besides. @throws AppError `invalid_request` */
+/** @param repeated Characters that count besides. */
 function assertShortEnough(texts: readonly string[], repeated = 0): void {
   const units = texts.reduce((sum, { length }) => sum + length, repeated);
   // Counts code points only when the length may exceed the limit.

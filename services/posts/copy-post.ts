@@ -13,8 +13,6 @@ import type { PostInput } from './post-request.ts';
  * Creates a draft with the content of a post: its texts, options and files, for its connected channels.
  *
  * @param only `failed`: only the channels that failed. An unconfirmed one may have the post.
- * @throws AppError `not_found`, `nothing_to_copy`, `plan_required`, `quota_exceeded`, `idempotency_key_reused`,
- *   `post_deleted`.
  */
 export async function copyPost(
   deps: CreateDeps,

@@ -34,9 +34,6 @@ type CreateOptions = {
 /**
  * Stores a draft or a scheduled post. Everything is committed before the caller syncs it with Temporal: after a crash
  * in between, the relay picks up the row.
- *
- * @param key The idempotency key, if sent.
- * @throws AppError with one of the codes that the route lists; nothing is stored then.
  */
 export async function createPost(
   deps: CreateDeps,

@@ -37,12 +37,8 @@ type Deleted = {
 
 /**
  * Cancels a post if necessary and deletes it with its results and metrics. Nothing is sent afterwards: an attempt reads
- * the rows of the post and its channel under their locks before each request. A workflow that does not receive the
- * cancel finds no post at its time and ends.
- *
- * Events and their deliveries stay, and so do live parts in the ledger, which no other post may claim.
- *
- * @throws AppError `not_found`; `post_being_sent` while the outcome of a request is not known yet.
+ * the rows of the post and its channel under their locks before each request. Events stay, and so do live parts in the
+ * ledger, which no other post may claim.
  */
 export async function deletePost(deps: DeleteDeps, change: PostChange): Promise<Deleted> {
   const { workspaceId, postId } = change;
@@ -97,10 +93,7 @@ export async function deletePost(deps: DeleteDeps, change: PostChange): Promise<
   });
 }
 
-/**
- * @param since Time from which on a request may still publish its post, in milliseconds since 1970.
- * @throws AppError `post_being_sent`
- */
+/** @param since Time from which on a request may still publish its post, in milliseconds since 1970. */
 function assertNoneBeingSent(
   postId: string,
   channels: readonly PostOnChannel[],

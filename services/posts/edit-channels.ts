@@ -85,7 +85,7 @@ const withDefaults = (channel: ChosenChannel, options: ChosenChannel['options'] 
   options,
 });
 
-/** A channel whose live parts are being removed must not be scheduled again. @throws AppError `post_not_editable` */
+/** A channel whose live parts are being removed must not be scheduled again. */
 function assertNotBeingRemoved(channels: readonly PostOnChannel[]): void {
   if (channels.some(({ row }) => row.unpublish?.status === 'pending')) {
     throw new AppError(
@@ -136,11 +136,7 @@ const unsent = {
 /** Its owner sends it again, so an earlier removal is over. */
 const again = (status: 'draft' | 'scheduled') => ({ ...waiting(status), unpublish: null });
 
-/**
- * Writes the channels of an edited post.
- *
- * @param edit.content The content after the edit.
- */
+/** Writes the channels of an edited post. */
 export function writeChannels(
   em: Em,
   { id: postId, workspaceId }: Post,

@@ -33,8 +33,6 @@ type OptionFiles = {
 /**
  * Computes and attaches the post's files after an edit. One that was deleted meanwhile stays, and is reported by the
  * post, unless the request names it.
- *
- * @throws AppError `invalid_media_ids`, `quota_exceeded`
  */
 export async function editPostMedia(
   em: Em,
@@ -111,8 +109,6 @@ function changedParts(
 /**
  * Returns the warning for a draft. A scheduled post is refused instead, because it would be published without the
  * files.
- *
- * @throws AppError `invalid_media_ids`
  */
 export function assertNoneDeleted({ deleted }: EditedMedia, isScheduled: boolean): string | null {
   if (deleted.length === 0) {

@@ -49,9 +49,7 @@ type Edit = {
 /**
  * Changes the sent fields of a draft or a scheduled post. The post's row lock serialises this with the claim.
  *
- * @param signal Aborts downloads when the client hangs up.
  * @returns the post to sync with Temporal, or null.
- * @throws AppError with one of the codes that the route lists; nothing has changed then.
  */
 export async function editPost(
   deps: Deps,
@@ -82,7 +80,6 @@ export async function editPost(
   }
 }
 
-/** @throws AppError `post_not_editable`, which names the next step. */
 function assertEditable(whole: WholePost): void {
   const { id, status } = whole.post;
   if (status !== 'draft' && status !== 'scheduled') {

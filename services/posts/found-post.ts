@@ -14,11 +14,7 @@ export type PageOwner = Pick<Channel, 'platform' | 'baseUrl' | 'remoteId' | 'han
 
 export type KnowsPages = { readonly networks: Pick<ServiceDeps['networks'], 'postPages'> };
 
-/**
- * Normalizes the URL of a post as browsers do. It is shown as a link and never requested.
- *
- * @throws AppError `invalid_request` when it is not an absolute http or https URL.
- */
+/** Normalizes the URL of a post as browsers do. It is shown as a link and never requested. */
 export function readUrl(given: string): string {
   const fault = addressFault(given);
   if (fault !== null) {
@@ -28,10 +24,7 @@ export function readUrl(given: string): string {
   return postAddress(given);
 }
 
-/**
- * @param part Of the thread, from 0.
- * @throws AppError `invalid_request` when the URL is not of a post of the account.
- */
+/** @param part Of the thread, from 0. */
 export function foundAt(
   { postPages }: KnowsPages['networks'],
   channel: PageOwner,
@@ -59,7 +52,6 @@ export function foundAt(
  * Refuses the URL of a part of the thread that is known to be live.
  *
  * @param inDoubt The part that is asked for, from 0.
- * @throws AppError `invalid_request`
  */
 export function assertNotLive(
   parts: readonly PostPart[],
@@ -81,7 +73,6 @@ export function assertNotLive(
  * Refuses the URL of another post of the channel.
  *
  * @param em Its transaction holds `lockClaims`, so no concurrent reconcile or settle of the channel interferes.
- * @throws AppError `nothing_to_settle`
  */
 export async function assertFree(
   em: Em,

@@ -40,7 +40,6 @@ const storedTag = (tag: string): string => normalized(tag, 'NFC').trim();
 const longestKey = 40;
 const noText = 'must be text: no NUL, no half of a surrogate pair';
 
-/** @throws AppError `invalid_request` that names every faulty label. */
 export function assertLabels({ tags, metadata, external_id: externalId }: LabelsInput): void {
   const details: ErrorDetail[] = [];
   const check = (path: string, value: string, fault: string | null): void => {
@@ -71,12 +70,7 @@ export function assertLabels({ tags, metadata, external_id: externalId }: Labels
   }
 }
 
-/**
- * Runs a write of a post.
- *
- * @param em Outside the transaction of the write.
- * @throws AppError `external_id_taken` if another post of the workspace has the external id.
- */
+/** Runs a write of a post, and names the owner of a taken external id. @param em Outside the transaction. */
 export async function withExternalId<T>(
   em: Em,
   holder: Holder,
@@ -96,7 +90,6 @@ export async function withExternalId<T>(
   }
 }
 
-/** @throws AppError `external_id_taken` if a post of the workspace has the external id. */
 export async function assertFreeExternalId(
   em: Em,
   holder: Holder,

@@ -45,11 +45,7 @@ type Request = PostSearch & {
 /** A post in a list, as clients see it. */
 type ListedPost = Omit<ListedRow, PostTime> & Pick<PostView, PostTime | 'outcome'>;
 
-/**
- * Lists posts with their channels. A list by another time than the creation has only posts with that time.
- *
- * @throws AppError `invalid_request` for a cursor of another list, or a parameter that cannot be read.
- */
+/** Lists posts with their channels. A list by another time than the creation has only posts with that time. */
 export async function listPosts(
   deps: Pick<ServiceDeps, 'orm'> & PostPresentation,
   workspaceId: string,

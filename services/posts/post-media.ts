@@ -50,9 +50,6 @@ export const apartFiles = (named: readonly NamedFile[]): FileInPost[] =>
 /**
  * Returns the workspace's files, locked against deletion until the transaction ends: a post never loses a file between
  * the check and the commit.
- *
- * @throws AppError `invalid_media_ids` that names every id which is malformed, unknown, deleted or of another
- *   workspace.
  */
 export async function chooseMedia(
   em: Em,

@@ -35,12 +35,7 @@ export const mediaLists = (input: PostInput) => [
 /** The most files that a request may download. */
 const mostUrls = 10;
 
-/**
- * The URLs of a request: those of `media_urls`, then those of its lists.
- *
- * @throws AppError `invalid_request` when files of one part are given in two ways, a list's item is neither a file nor a
- *   URL or both, a list names a file twice, or there are too many URLs.
- */
+/** The URLs of a request: those of `media_urls`, then those of its lists. */
 export function givenUrls(input: PostInput): GivenUrl[] {
   assertOneWay(input);
   const listed = mediaLists(input).flatMap(({ items, at }) =>
@@ -82,7 +77,6 @@ export function givenUrls(input: PostInput): GivenUrl[] {
   return urls;
 }
 
-/** @throws AppError `invalid_request` when the files of a part are given in two ways. */
 function assertOneWay(input: PostInput): void {
   const [beside = [], first = [], ...later] = fileFields(input).map((given) =>
     (['media', 'media_ids', 'alt_texts'] as const).flatMap((name) =>
@@ -206,7 +200,6 @@ function givenParts(input: PostInput, downloads: Downloads): [GivenPart, ...Give
  * stay on the first part keep their alt texts unless `alt_texts` is sent.
  *
  * @param rows The files that the post has, none if it is new. Deleted ones keep their position.
- * @throws AppError `invalid_media_ids` for an alt text of a file that its part does not have.
  */
 export function placeFiles(
   input: PostInput,
@@ -257,7 +250,6 @@ function storedFiles(rows: readonly PostFile[], which: (row: PostFile) => boolea
   });
 }
 
-/** @throws AppError `invalid_media_ids` */
 function assertOwnAltTexts(given: readonly GivenPart[], placed: readonly PlacedFile[]): void {
   const faults = given.flatMap(({ part, altTexts = {}, at }) => {
     const own = new Set(placed.flatMap((file) => (file.part === part ? [file.mediaId] : [])));

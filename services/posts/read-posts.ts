@@ -11,8 +11,7 @@ import { assertReachesChannel } from '../keys/channel-restriction.ts';
 import { channelNotFound } from '../../db/repositories/channels.ts';
 
 /**
- * Reads a post for a caller. Every answer with a post is made by this, also one that repeats an earlier answer, because
- * the post may be on other channels by now.
+ * Reads a post for a caller, also to repeat an earlier answer: the post may be on other channels by now.
  *
  * @throws AppError `not_found`, also for a post on none of the caller's channels.
  */
@@ -31,7 +30,6 @@ export async function showPost(
   return post;
 }
 
-/** @throws AppError `not_found`, `channel_not_allowed` */
 export async function assertReachesStored(
   em: Em,
   { workspaceId, channelIds }: Pick<Caller, 'workspaceId' | 'channelIds'>,
@@ -47,8 +45,6 @@ export async function assertReachesStored(
 /**
  * Refuses a filter by a channel or a post that the workspace does not have, or that the key does not reach: the list
  * would be empty without a word.
- *
- * @throws AppError `not_found`
  */
 export async function assertKnownFilter(
   em: Em,

@@ -19,14 +19,7 @@ type Retried = {
   readonly toSync: PostToSync;
 };
 
-/**
- * Sends an ended post again to its failed channels.
- *
- * @param only Limits the retry to channels with one of these codes.
- * @param channelId Limits the retry to this channel.
- * @param at When the post is sent; now by default.
- * @throws AppError `plan_required`, `not_found` or `nothing_to_retry`.
- */
+/** Sends an ended post again to its failed channels. */
 export async function retryPost(
   deps: Pick<ServiceDeps, 'orm' | 'now'>,
   caller: Actor & Pick<Caller, 'plan'>,

@@ -28,12 +28,9 @@ const correctableMs = 24 * 60 * 60_000;
 
 /**
  * Resolves an unconfirmed channel by the finding of a person. An ended post gets a new final event; a cancelled post
- * that is now live on every channel ends as published; any other post uses the result when it ends. Safe to repeat
- * with the same finding; another one corrects the settlement.
+ * that is now live on every channel ends as published. Another finding corrects the settlement.
  *
  * @returns the deliveries of the new final event, to sync with Temporal.
- * @throws AppError `invalid_request`, `not_found`, `invalid_channel_ids`, `nothing_to_settle` or
- * `settle_too_early`.
  */
 export async function settlePost(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'publicUrl' | 'rules'> & KnowsPages,
@@ -98,7 +95,6 @@ export async function settlePost(
 const hasEnded = ({ status }: { readonly status: PostStatus }): boolean =>
   status === 'failed' || status === 'published';
 
-/** @throws AppError `invalid_channel_ids` */
 function channelIn(channels: readonly PostOnChannel[], id: string): PostOnChannel {
   const channel = channels.find(({ account }) => account.id === id);
   if (!channel) {
@@ -159,7 +155,7 @@ function reopen(row: PostOnChannel['row'], parts: readonly PostPart[], now: Date
   }
 }
 
-/** Closes the open parts of the ledger. @throws AppError `settle_too_early` */
+/** Closes the open parts of the ledger. */
 function closeParts(
   parts: readonly PostPart[],
   found: FoundPost | null,
@@ -199,8 +195,6 @@ function closeParts(
 /**
  * Refuses `null` until the network has certainly processed the request: the post could still appear, and a retry would
  * publish it twice.
- *
- * @throws AppError `settle_too_early`
  */
 function assertHasAppeared(open: readonly PostPart[], now: Date, appearsWithinMs: number): void {
   const sendingAt = Math.max(...open.map((part) => part.sendingAt?.getTime() ?? -Infinity));

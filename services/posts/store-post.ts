@@ -41,7 +41,6 @@ export type NewPost = {
  * waits at the key's index until the first has committed.
  *
  * @param downloaded Files from URLs; this inserts their rows.
- * @throws AppError `invalid_media_ids`, `quota_exceeded`; `no_channels` or `invalid_content` for a scheduled post.
  * @throws KeyTakenError
  */
 export async function storePost(

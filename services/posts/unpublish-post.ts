@@ -16,7 +16,6 @@ import { namesOfChannels, settleFirst } from './choose-channels.ts';
  *
  * @param channelIds Limits it to these channels. Default: all of the post.
  * @returns the post to sync with Temporal; null if everything was removed before.
- * @throws AppError `not_found`, `invalid_channel_ids` or `nothing_to_unpublish`.
  */
 export async function unpublishPost(
   deps: Pick<ServiceDeps, 'orm' | 'now'>,
@@ -59,7 +58,6 @@ export async function unpublishPost(
   });
 }
 
-/** @throws AppError `invalid_channel_ids` */
 function choose(
   channels: readonly PostOnChannel[],
   channelIds?: readonly string[],
@@ -132,7 +130,6 @@ function assertEnded(
   }
 }
 
-/** @throws AppError `nothing_to_unpublish` */
 function assertConnected(wanted: readonly PostOnChannel[], hasOthers: boolean): void {
   const gone = namesOfChannels(wanted.filter(({ account }) => account.disconnectedAt !== null));
   if (gone !== '') {

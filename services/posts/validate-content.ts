@@ -110,7 +110,6 @@ const factsOfOwn = (own: readonly ChannelFile[], files: readonly FileToValidate[
 const joined =
   'This network has no threads: the texts go out as one post, with a blank line between them.';
 
-/** @throws AppError `no_channels` or `invalid_content` when the post cannot be scheduled. */
 export function assertPublishable(validations: readonly ChannelValidation[]): void {
   if (validations.length === 0) {
     const message = 'Scheduling needs at least one channel in channel_ids to send to.';
@@ -149,11 +148,7 @@ function firstOf<T>(all: readonly T[], most: number): (T | ContentFault)[] {
 /** A list of warnings, and the same as one text; null when there are none. */
 type Warned = { readonly warning: string | null; readonly warnings: PostWarning[] };
 
-/**
- * The problems with which a post is stored anyway.
- *
- * @param notes Other warnings, which come first.
- */
+/** The problems with which a post is stored anyway. */
 export function warningsOfPost(
   validations: readonly ChannelValidation[],
   notes: readonly ContentFault[],

@@ -12,11 +12,7 @@ import type { EditedChannels } from './edit-channels.ts';
 import type { EditedMedia } from './edit-media.ts';
 import { assertPublishable, validateContent, type ChannelValidation } from './validate-content.ts';
 
-/**
- * Validates an edited post, including texts that must not change any more.
- *
- * @throws AppError `no_channels` or `invalid_content` when it is to be scheduled and cannot be.
- */
+/** Validates an edited post, including texts that must not change any more. */
 export async function validateEdit(
   rules: RulesByPlatform,
   { open, sending, kept }: EditedChannels,
@@ -53,9 +49,8 @@ type Edited = {
 } & Pick<EditedMedia, 'changedParts'>;
 
 /**
- * Adds an error when the edit changes a live part of a thread: that part is not sent again, so its new text would
- * never be published. A part that is being sent counts as live: if it succeeds, the rest of a different thread would
- * follow it.
+ * A live part of a thread is not sent again, so its new text would never be published. A part that is being sent counts
+ * as live: if it succeeds, the rest of a different thread would follow it.
  */
 function addChangedParts(
   { rules, kept, content }: Edited,
@@ -90,8 +85,6 @@ const fixedParts = (channel: PostOnChannel | undefined, isThread: boolean) =>
 /**
  * Refuses other files for a part that is or may be live, also for a draft: the ledger stores the published texts but
  * not the files, so a later edit could not detect the change.
- *
- * @throws AppError `invalid_content`
  */
 function assertLiveFiles(
   { rules, kept, content, changedParts }: Edited,

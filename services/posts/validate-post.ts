@@ -16,9 +16,6 @@ import { accessFaults, validateContent, type ChannelValidation } from './validat
 /**
  * Validates a post as its creation would, and stores nothing. Files from URLs are downloaded, inspected and discarded,
  * because their type is read from their bytes.
- *
- * @param signal Aborts downloads when the client hangs up.
- * @throws AppError as the creation does, for faults that no network rule covers.
  */
 export async function validatePost(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'rules' | 'media'>,

@@ -6,7 +6,7 @@ import type { MediaDeps } from '../deps.ts';
 
 type Sized = { readonly sizeBytes: number; readonly altText: string | null };
 
-/** Refuses files that exceed the library's quota, without reserving space. @throws AppError `quota_exceeded` */
+/** Refuses files that exceed the library's quota, without reserving space. */
 export async function assertMediaQuota(
   em: Em,
   owner: QuotaOwner,
@@ -20,8 +20,6 @@ export async function assertMediaQuota(
 /**
  * Reserves space in the library until the caller's transaction, which puts the files into it, has ended. Concurrent uploads
  * of a workspace wait at its row; posts do not, because foreign keys take a weaker lock.
- *
- * @throws AppError `quota_exceeded`
  */
 export async function reserveMediaQuota(
   em: Em,
@@ -38,12 +36,7 @@ const sizeOf = (files: readonly Sized[]): number =>
 
 const bytesOfAltText = (text: string | null): number => Buffer.byteLength(text ?? '');
 
-/**
- * Reserves space for a longer alt text, as `reserveMediaQuota` does for files. A shorter or equal text is always
- * accepted.
- *
- * @throws AppError `quota_exceeded`
- */
+/** Reserves space for a longer alt text, as `reserveMediaQuota` does for files. */
 export async function reserveAltText(
   em: Em,
   { workspaceId, quotas }: QuotaOwner,
@@ -57,7 +50,6 @@ export async function reserveAltText(
   }
 }
 
-/** @throws AppError `quota_exceeded` */
 async function assertFits(
   em: Em,
   { workspaceId, quotas }: QuotaOwner,
@@ -75,10 +67,7 @@ async function assertFits(
 
 /**
  * Checks quota and disk space before a request's files arrive, so that a request without room costs nothing.
- * `reserveMediaQuota` makes the final decision.
- *
- * @param bytes At least one for each file.
- * @throws AppError `quota_exceeded` or `unavailable` when they certainly do not fit.
+ * `reserveMediaQuota` makes the final decision. @param bytes At least one for each file.
  */
 export async function assertFilesMayCome(
   em: Em,
@@ -93,7 +82,7 @@ export async function assertFilesMayCome(
 /** The disk is checked again after this many bytes of a file. */
 const stepBytes = 4 * 1024 * 1024;
 
-/** Passes a file's bytes on while the disk has space. @throws AppError `unavailable` */
+/** Passes a file's bytes on while the disk has space. */
 export async function* whileDiskHasSpace(
   { assertDiskSpace }: Pick<MediaDeps, 'assertDiskSpace'>,
   bytes: AsyncIterable<Buffer>,

@@ -17,11 +17,7 @@ type DeliverySearch = {
   readonly cursor?: string | undefined;
 };
 
-/**
- * Lists an endpoint's deliveries by pages, newest first.
- *
- * @throws AppError `not_found`, or `invalid_request` for an invalid cursor.
- */
+/** Lists an endpoint's deliveries by pages, newest first. */
 export async function listDeliveries(
   em: Em,
   workspaceId: string,
@@ -38,7 +34,7 @@ export async function listDeliveries(
   return { deliveries: page.map(present), next_cursor: nextCursor };
 }
 
-/** Loads one delivery. @throws AppError `not_found` */
+/** Loads one delivery. */
 export async function loadDelivery(
   em: Em,
   workspaceId: string,

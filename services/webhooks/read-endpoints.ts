@@ -22,7 +22,6 @@ export async function loadEndpoints(
   return endpoints.map((endpoint) => presentEndpoint(endpoint, last.get(endpoint.id), now));
 }
 
-/** @throws AppError `not_found` */
 export async function loadEndpoint(
   em: Em,
   workspaceId: string,

@@ -10,11 +10,7 @@ import { createKeyedSemaphore } from '../../runtime/concurrency.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { loadDelivery, type DeliveryView } from './read-deliveries.ts';
 
-/**
- * Starts a new round of up to six attempts with the same event.
- *
- * @throws AppError `not_found`, `webhook_disabled`, or `delivery_not_final` while an attempt is under way or due.
- */
+/** Starts a new round of up to six attempts with the same event. */
 export async function replayDelivery(
   { orm, replays }: ReplayDeps,
   actor: Actor,
@@ -45,7 +41,6 @@ const toSyncOf = (
   begun: readonly { readonly id: string; readonly round: number }[],
 ): DeliveryToSync[] => begun.map(({ id, round }) => ({ workspaceId, deliveryId: id, round }));
 
-/** @throws AppError `not_found`, or `webhook_disabled` */
 async function holdEnabled(em: Em, workspaceId: string, id: string): Promise<void> {
   const { disabledAt } = await holdEndpoint(em, workspaceId, id);
   if (disabledAt) {
@@ -61,11 +56,7 @@ const syncedAtOnce = 20;
 
 /**
  * Replays the failed deliveries of an endpoint that are not older than `since`, and then those that wait for their next
- * attempt, at most `maxBegun` per call.
- *
- * @param since RFC 3339.
- * @returns how many deliveries are pending again, and the first of them.
- * @throws AppError `not_found`, `webhook_disabled`, or `invalid_request` when `since` is missing, malformed or in the future.
+ * attempt, at most `maxBegun`. @returns how many deliveries are pending again, and the first of them.
  */
 export async function replayFailed(
   { orm, replays, now }: ReplayDeps & Pick<ServiceDeps, 'now'>,
@@ -104,11 +95,7 @@ export type ReplayLimit = ReturnType<typeof createReplayLimit>;
 
 type ReplayDeps = Pick<ServiceDeps, 'orm'> & { readonly replays: ReplayLimit };
 
-/**
- * Runs `begin` with the number of replays that are left, and counts those that it began.
- *
- * @throws AppError `rate_limited` when none is left.
- */
+/** Runs `begin` with the number of replays that are left, and counts those that it began. */
 async function withinLimit<T extends { readonly begun: readonly unknown[] }>(
   { counter, enter }: ReplayLimit,
   workspaceId: string,

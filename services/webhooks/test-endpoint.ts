@@ -15,9 +15,7 @@ type TestedDelivery = DeliveryView & {
 
 /**
  * Sends a `webhook.test` event to the endpoint in one attempt, regardless of its subscriptions. The delivery is stored
- * afterwards in one transaction, so that a crash leaves nothing pending.
- *
- * @throws AppError `not_found`, also when the endpoint was deleted meanwhile. A failing receiver is not an error.
+ * afterwards in one transaction, so that a crash leaves nothing pending. A failing receiver is not an error.
  */
 export async function testEndpoint(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'egress' | 'sealer'>,

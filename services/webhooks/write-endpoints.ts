@@ -40,11 +40,7 @@ type EndpointEdit = {
   readonly enabled?: boolean;
 };
 
-/**
- * Registers an endpoint. The signing secret is returned once and stored sealed.
- *
- * @throws AppError `invalid_webhook_url`, `invalid_events`, `webhook_limit_reached` or `idempotency_key_reused`.
- */
+/** Registers an endpoint. The signing secret is returned once and stored sealed. */
 export async function createEndpoint(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'sealer' | 'refuseUrl'>,
   actor: Actor,
@@ -99,11 +95,8 @@ async function storeEndpoint(
 }
 
 /**
- * Changes the sent fields of an endpoint. A pending delivery uses the new URL from its next attempt on; new events
- * apply to later events. The URL is resolved before the transaction, which may take seconds; `enabled` is compared
- * with the state afterwards, since the endpoint may have been disabled meanwhile.
- *
- * @throws AppError `not_found`, `invalid_webhook_url` or `invalid_events`.
+ * Changes the sent fields of an endpoint. The URL is resolved before the transaction, which may take seconds; `enabled`
+ * is compared with the state afterwards, since the endpoint may have been disabled meanwhile.
  */
 export async function editEndpoint(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'refuseUrl'>,
@@ -151,11 +144,8 @@ function toggled({ disabledAt }: WebhookEndpoint, enabled: boolean, now: Date) {
 }
 
 /**
- * Deletes an endpoint with its deliveries and their attempts. Workflows that wait for a next attempt are not
- * signalled: each holds only a timer, finds no delivery when it fires (within 6 hours) and ends. A signal would be one
- * message per delivery, without an outbox, for no visible effect.
- *
- * @throws AppError `not_found`
+ * Deletes an endpoint with its deliveries. Workflows that wait for a next attempt are not signalled: each finds no
+ * delivery when its timer fires, and ends.
  */
 export async function deleteEndpoint(
   { orm }: Pick<ServiceDeps, 'orm'>,
@@ -173,12 +163,8 @@ export async function deleteEndpoint(
 }
 
 /**
- * Creates a new signing secret, which signs beside the current one for 24 hours and then alone.
- *
- * During an overlap it replaces the pending secret and restarts the 24 hours: the secret of `Service-Signature` never
- * changes early. A refusal would be worse: a lost response loses its secret, and only another rotation helps.
- *
- * @throws AppError `not_found`
+ * Creates a new signing secret, which signs beside the current one for 24 hours and then alone. During an overlap it
+ * replaces the pending secret and restarts the 24 hours. A refusal would be worse: the answer with the secret may be lost.
  */
 export async function rotateSecret(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'sealer'>,
@@ -214,10 +200,7 @@ function newSecret(
   return { secret, kept: { sealed, hint: `whsec_…${secret.slice(-4)}` } };
 }
 
-/**
- * @returns the URL in its stored, normal form.
- * @throws AppError `invalid_webhook_url` with the reason when webhooks must not be sent there.
- */
+/** @returns the URL in its stored, normal form. */
 async function checkUrl(
   { refuseUrl }: Pick<ServiceDeps, 'refuseUrl'>,
   url: string,
@@ -233,10 +216,7 @@ async function checkUrl(
   return normalUrl(url);
 }
 
-/**
- * @returns the events without duplicates; `*` replaces all others.
- * @throws AppError `invalid_events` that names the unknown ones.
- */
+/** @returns the events without duplicates; `*` replaces all others. */
 function checkEvents(given: readonly string[]): Subscription[] {
   const known = (name: string): name is Subscription =>
     name === everyEvent || (eventTypes as readonly string[]).includes(name);
@@ -255,7 +235,6 @@ function checkEvents(given: readonly string[]): Subscription[] {
   return given.includes(everyEvent) ? [everyEvent] : [...new Set(given.filter(known))];
 }
 
-/** @throws AppError `invalid_request` when PostgreSQL cannot store it. */
 function checkDescription(description: string | null): string | null {
   if (!isText(description ?? '')) {
     throw wrongValue('/description', 'must be text: no NUL, no half of a surrogate pair');

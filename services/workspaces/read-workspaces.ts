@@ -20,7 +20,6 @@ export const maxWorkspacePage = 100;
  * Lists all workspaces, newest first, including those that are being deleted.
  *
  * @param quotas Limits of a workspace without its own.
- * @throws AppError `invalid_request` for an invalid cursor.
  */
 export async function listWorkspaces(
   em: Em,
@@ -35,7 +34,6 @@ export async function listWorkspaces(
   return { workspaces: page.map((row) => present(row, quotas)), next_cursor: nextCursor };
 }
 
-/** @throws AppError `not_found` */
 export async function showWorkspace(em: Em, quotas: Quotas, id: string): Promise<WorkspaceView> {
   const [row] = isId(id) ? await selectWorkspaces(em, { id }) : [];
   if (!row) {

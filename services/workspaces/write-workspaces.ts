@@ -29,7 +29,7 @@ export const mostQuota = 999_999_999_999_999;
 /** In UTF-16 code units. */
 export const longestWorkspaceName = 200;
 
-/** @returns its id. @throws AppError `invalid_request` */
+/** @returns its id. */
 export async function storeWorkspace(
   em: Em,
   origin: Origin,
@@ -52,8 +52,6 @@ export async function storeWorkspace(
 /**
  * Changes a workspace. A limit below the use removes nothing and stops no post; it only refuses new ones, from the next
  * call on. Without a plan, creating, changing and retrying posts fails; scheduled posts are still published.
- *
- * @throws AppError `not_found`, `invalid_request`
  */
 export async function editWorkspace(
   em: Em,
@@ -87,7 +85,7 @@ const withoutNulls = <T extends object>(fields: T) =>
     Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),
   ) as { [Name in keyof T]?: NonNullable<T[Name]> };
 
-/** Creates an API key, with all rights unless some are given. @throws AppError `not_found` */
+/** Creates an API key, with all rights unless some are given. */
 export async function storeWorkspaceKey(
   em: Em,
   origin: Origin,
@@ -104,14 +102,9 @@ export async function storeWorkspaceKey(
 }
 
 /**
- * Ends a workspace: from the commit on its keys and links are refused, and no post and no webhook of it is sent, because
- * the secrets of its accounts are erased. The sweep deletes its rows and files (`activities/sweep/purge-workspaces.ts`).
- * A repeated call changes nothing.
- *
- * Locks in the order in which accounts are connected: the workspace, its channels, their grants and links. Keys are
- * last, because each change holds the caller's key when it is recorded.
- *
- * @throws AppError `not_found`
+ * Ends a workspace: from the commit on its keys and links are refused, and nothing of it is sent, because the secrets of
+ * its accounts are erased. The sweep deletes its rows and files. Locks in the order in which accounts are connected; keys
+ * are last, because each change holds the caller's key when it is recorded.
  */
 export async function deleteWorkspace(
   { orm, now }: Pick<ServiceDeps, 'orm' | 'now'>,
@@ -140,7 +133,7 @@ export async function deleteWorkspace(
   });
 }
 
-/** Locks a workspace against its deletion, which gives it no new key. @throws AppError `not_found` */
+/** Locks a workspace against its deletion, which gives it no new key. */
 async function lockLiving(em: Em, id: string): Promise<Workspace> {
   const workspace = await lockWorkspace(em, id);
   if (!workspace || workspace.deletedAt) {
@@ -156,7 +149,6 @@ export const unknownWorkspace = (id: string): AppError =>
     `There is no workspace "${id}"; GET /workspaces and "npm run admin -- workspace list" show them.`,
   );
 
-/** @throws AppError `invalid_request` */
 function readName(given: string): string {
   const name = given.trim();
   if (/^[\p{Z}\p{C}]*$/v.test(name)) {
@@ -175,7 +167,6 @@ function readName(given: string): string {
   return name;
 }
 
-/** @throws AppError `invalid_request` */
 function readPlan(given: string | null): string | null {
   if (given !== null && !/^[a-z][a-z0-9\-]{0,49}$/v.test(given)) {
     throw invalid(
@@ -187,7 +178,7 @@ function readPlan(given: string | null): string | null {
   return given === 'none' ? null : given;
 }
 
-/** The normal form of the given fields. @throws AppError `invalid_request` */
+/** The normal form of the given fields. */
 const readBrand = (given: Partial<Brand>): Partial<Brand> =>
   Object.fromEntries(
     brandFieldNames
