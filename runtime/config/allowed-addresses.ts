@@ -1,4 +1,4 @@
-import { parseAllowList, parseNat64Prefixes } from '../egress/addresses.ts';
+import { parseAllowList } from '../egress/addresses.ts';
 import { textSetting, type Env } from './settings.ts';
 
 /**
@@ -6,16 +6,7 @@ import { textSetting, type Env } from './settings.ts';
  * address that the operator opens for a network server must not be reachable through every workspace's webhooks and
  * links.
  */
-export type EgressAllow = {
-  readonly networks: string;
-  readonly webhooks: string;
-  readonly downloads: string;
-  /**
-   * NAT64 prefixes: `64:ff9b::/96,…`. They open nothing: an address behind one is checked as the IPv4 address it maps
-   * to.
-   */
-  readonly nat64: string;
-};
+export type EgressAllow = Readonly<Record<keyof typeof egressSettings, string>>;
 
 /** The setting of each list. */
 export const egressSettings = {
@@ -33,35 +24,23 @@ export function egressAllow(env: Env, problems: string[]): EgressAllow {
     networks: listOf(egressSettings.networks, env, problems),
     webhooks: listOf(egressSettings.webhooks, env, problems),
     downloads: listOf(egressSettings.downloads, env, problems),
-    nat64: readable('PUNCTUAL_NAT64_PREFIXES', parseNat64Prefixes, env, problems),
   };
 }
 
 function listOf(name: string, env: Env, problems: string[]): string {
-  const given = readable(name, parseAllowList, env, problems);
+  const given = textSetting(env, name, '');
+  try {
+    parseAllowList(given);
+  } catch (error) {
+    problems.push(`${name}: ${error instanceof Error ? error.message : 'wrong'}`);
+  }
+
   const isProduction = textSetting(env, 'NODE_ENV', '') === 'production';
   const isMeant = textSetting(env, 'PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION', '') === 'yes';
   if (given !== '' && isProduction && !isMeant) {
     problems.push(
       `${name} opens addresses that are not public, and NODE_ENV is "production". Unset ${name}, or set PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION=yes to confirm it.`,
     );
-  }
-
-  return given;
-}
-
-/** Returns a setting's text. Adds a problem when `parse` rejects it. */
-function readable(
-  name: string,
-  parse: (given: string) => unknown,
-  env: Env,
-  problems: string[],
-): string {
-  const given = textSetting(env, name, '');
-  try {
-    parse(given);
-  } catch (error) {
-    problems.push(`${name}: ${error instanceof Error ? error.message : 'wrong'}`);
   }
 
   return given;

@@ -145,6 +145,7 @@ const codes: Readonly<Record<string, EgressErrorCode>> = {
   ECONNABORTED: 'connection_reset',
   EPIPE: 'connection_reset',
   ETIMEDOUT: 'timeout',
+  ERR_SOCKET_CONNECTION_TIMEOUT: 'timeout',
   UND_ERR_CONNECT_TIMEOUT: 'timeout',
   UND_ERR_HEADERS_OVERFLOW: 'invalid_response',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'invalid_response',

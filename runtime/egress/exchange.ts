@@ -1,8 +1,13 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import type { KeyedSemaphore } from '../concurrency.ts';
 import { createIdleTimeout, type IdleTimeout } from '../timers.ts';
-import { BodyTooLargeError, egressError, toEgressError, type Download } from './egress.ts';
+import {
+  BodyTooLargeError,
+  egressError,
+  toEgressError,
+  type Download,
+  type EgressRequest,
+} from './egress.ts';
 
 /**
  * Sends one request and returns its response while the body still arrives. Buffers no more than a stream's buffer: a
@@ -14,11 +19,15 @@ import { BodyTooLargeError, egressError, toEgressError, type Download } from './
  *
  * @throws EgressError; so does the body, which may also fail with a BodyTooLargeError.
  */
-export function streamExchange(
+export async function streamExchange(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
   limits: AnswerLimits,
-): Promise<Omit<Download, 'url'>> {
+): Promise<Head> {
+  if (limits.signal.aborted) {
+    throw egressError('timeout', { maybeSent: false, cause: limits.signal.reason });
+  }
+
   const answer = new StreamedAnswer(limits);
   dispatcher.dispatch(options, answer);
   return answer.head;
@@ -28,14 +37,9 @@ type AnswerLimits = {
   readonly maxBytes: number;
   /** The longest silence of the server, in milliseconds. */
   readonly stallMs: number;
-  /** Must not be aborted yet. */
   readonly signal: AbortSignal;
   /** As in `EgressRequest`. */
   readonly mayStart?: (() => boolean) | undefined;
-  /**
-   * Called when undici has released the request and its connection; for an abandoned request, this is after the result.
-   */
-  readonly onFreed: () => void;
 };
 
 type Controller = Dispatcher.DispatchController;
@@ -122,13 +126,10 @@ class StreamedAnswer implements Dispatcher.DispatchHandler {
       this.#close();
       this.#body.push(null);
     }
-
-    this.#limits.onFreed();
   }
 
   onResponseError(_controller: Controller, error: Error): void {
     this.#fail(nameFailure(error, this.#controller !== undefined));
-    this.#limits.onFreed();
   }
 
   #goOn(): void {
@@ -206,37 +207,14 @@ export function requestHeaders(
   return { ...headers, 'accept-encoding': 'identity' };
 }
 
-/** A signal that aborts at the deadline or when the caller's signal aborts, whichever is first. */
-type Deadline = { readonly signal: AbortSignal; stop(): void };
-
-/** Starts the deadline. `stop` frees the timer, which otherwise keeps the process alive. */
-export function startDeadline(timeoutMs: number, callerSignal?: AbortSignal): Deadline {
+/** A signal that aborts at the deadline or with the caller's. `stop` frees the timer, which keeps the process alive. */
+export function startDeadline({ timeoutMs, signal }: Pick<EgressRequest, 'timeoutMs' | 'signal'>) {
   const clock = new AbortController();
   const timer = setTimeout(() => {
     clock.abort(new Error(`No answer within ${timeoutMs} ms.`));
   }, timeoutMs);
   return {
-    signal: callerSignal ? AbortSignal.any([clock.signal, callerSignal]) : clock.signal,
+    signal: signal ? AbortSignal.any([clock.signal, signal]) : clock.signal,
     stop: () => clearTimeout(timer),
   };
-}
-
-/**
- * Waits for a slot of an origin.
- *
- * @returns a function that releases the slot.
- * @throws EgressError `timeout` when the signal aborts before the request could start.
- */
-export async function acquireSlot(
-  slots: KeyedSemaphore,
-  origin: string,
-  signal: AbortSignal,
-): Promise<() => void> {
-  const release = await slots(origin, signal).catch(() => null);
-  if (release === null || signal.aborted) {
-    release?.();
-    throw egressError('timeout', { maybeSent: false, cause: signal.reason });
-  }
-
-  return release;
 }

@@ -1,5 +1,4 @@
 import {
-  behindNat64,
   isAllowed,
   isInRange,
   opensPort,
@@ -8,7 +7,6 @@ import {
   type Address,
   type AddressRange,
   type AllowList,
-  type Nat64Prefixes,
 } from './addresses.ts';
 
 /** The target of a URL, from its text alone. */
@@ -111,7 +109,6 @@ const isLoopback = (host: string): boolean => /^(?:127\.[\d.]+|::1|localhost)$/v
 /** The operator's address lists. */
 export type OperatorLists = {
   readonly allow: AllowList;
-  readonly nat64?: Nat64Prefixes;
   /** The setting of `allow`, which a refusal of a local address names. */
   readonly setting?: string;
 };
@@ -120,22 +117,20 @@ export type OperatorLists = {
  * Returns null when a target may be dialled at this address, otherwise the reason in a sentence for the URL's author.
  *
  * Allows an address that the operator opened at this port, for any URL, and a public address of a
- * target that looks public. So plain http, a local name or an odd port need an opened address. An address behind NAT64
- * is checked as the IPv4 address it maps to.
+ * target that looks public. So plain http, a local name or an odd port need an opened address.
  */
 export function addressProblem(
   target: RequestTarget,
   address: Address,
-  { allow, nat64 = [], setting }: OperatorLists,
+  { allow, setting }: OperatorLists,
 ): string | null {
-  const reached = behindNat64(address, nat64);
-  if (isAllowed(allow, reached, target.port)) {
+  if (isAllowed(allow, address, target.port)) {
     return null;
   }
 
   const problem =
     problemInPublic(target) ??
-    (isPublicAddress(reached) ? null : 'The host of the URL does not lead to a public address.');
+    (isPublicAddress(address) ? null : 'The host of the URL does not lead to a public address.');
   return withAdvice(problem, target, setting);
 }
 

@@ -15,7 +15,7 @@ const api = sharedApi(test, {
   networks,
   outside: {
     resolve: () => Promise.resolve(['93.184.216.34']),
-    connect: () => {
+    connectTo: () => () => {
       throw new Error('This test sends no requests.');
     },
   },

@@ -24,7 +24,7 @@ const problemsOf = (env: Record<string, string>): string[] => {
   }
 };
 
-const noneOpen = { networks: '', webhooks: '', downloads: '', nat64: '' };
+const noneOpen = { networks: '', webhooks: '', downloads: '' };
 
 test('two settings are enough, and the others have defaults', (t) => {
   t.deepEqual(readConfig(needed), {
@@ -62,7 +62,6 @@ test('every setting is read, and an empty one counts as not set', (t) => {
     PUNCTUAL_EGRESS_ALLOW_NETWORKS: '127.0.0.1/32:8080,[::1]/128:9000',
     PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: '127.0.0.1/32:8081',
     PUNCTUAL_EGRESS_ALLOW_DOWNLOADS: '127.0.0.1/32:8082',
-    PUNCTUAL_NAT64_PREFIXES: '64:ff9b::/96',
     PUNCTUAL_PUBLIC_URL: 'https://punctual.example/',
     PUNCTUAL_MEDIA_DIR: '/srv/media',
     PUNCTUAL_S3_BUCKET: 'punctual-media',
@@ -84,7 +83,6 @@ test('every setting is read, and an empty one counts as not set', (t) => {
       networks: given.PUNCTUAL_EGRESS_ALLOW_NETWORKS,
       webhooks: given.PUNCTUAL_EGRESS_ALLOW_WEBHOOKS,
       downloads: given.PUNCTUAL_EGRESS_ALLOW_DOWNLOADS,
-      nat64: given.PUNCTUAL_NAT64_PREFIXES,
     },
     publicUrl: 'https://punctual.example',
     media: {
@@ -109,7 +107,6 @@ test('all wrong settings are reported at once, and no secret is repeated', (t) =
     PUNCTUAL_DATABASE_POOL: '-1',
     LOG_LEVEL: 'loud',
     PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: '127.0.0.1',
-    PUNCTUAL_NAT64_PREFIXES: '64:ff9b::/64',
     PUNCTUAL_PUBLIC_URL: 'punctual.example',
     PUNCTUAL_S3_BUCKET: 'Punctual Media',
     PUNCTUAL_S3_ENDPOINT: 's3.example',
@@ -126,7 +123,6 @@ test('all wrong settings are reported at once, and no secret is repeated', (t) =
     'PORT',
     'PUNCTUAL_DATABASE_POOL',
     'PUNCTUAL_EGRESS_ALLOW_WEBHOOKS',
-    'PUNCTUAL_NAT64_PREFIXES',
     'PUNCTUAL_PUBLIC_URL',
     'PUNCTUAL_RATE_LIMIT',
     'PUNCTUAL_RATE_LIMIT_WRITES',

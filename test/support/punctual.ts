@@ -63,7 +63,7 @@ export type ApiOptions = Patience & {
   /** Networks instead of the real ones. */
   readonly networks?: Readonly<Record<string, Network>>;
   /** A resolver and connections instead of the real ones, so that no request leaves. */
-  readonly outside?: Required<Pick<EgressOptions, 'resolve' | 'connect'>>;
+  readonly outside?: Required<Pick<EgressOptions, 'resolve' | 'connectTo'>>;
   /** The only certificate authority that downloads trust, in PEM. */
   readonly ca?: string;
   /** Parts of the media library instead of those on disk. */

@@ -12,7 +12,7 @@ let address: Promise<readonly string[]> = Promise.resolve(['93.184.216.34']);
 let looked = Promise.withResolvers<void>();
 const api = sharedApi(test, {
   outside: {
-    connect: (_, done) => done(new Error('Nothing gets out.'), null),
+    connectTo: () => (_, done) => done(new Error('Nothing gets out.'), null),
     resolve: () => {
       looked.resolve();
       return address;

@@ -26,13 +26,13 @@ const asked: string[] = [];
 const anyPublic: Resolve = async () => ['93.184.216.34'];
 let resolve = anyPublic;
 /** Records the addresses instead of connecting. */
-const { dialled, connect } = recordingConnector();
+const { dialled, connectTo } = recordingConnector();
 
 // Reached at `ownUrl`. DNS and connections belong to the current test, so the tests run in series.
 const api = sharedApi(test, {
   publicUrl: ownUrl,
   outside: {
-    connect,
+    connectTo,
     resolve: async (host: string) => {
       asked.push(host);
       return resolve(host);

@@ -51,8 +51,8 @@ for (const answer of broken) {
 /** An egress with a real name server that gives these answers. Records the dialled addresses. */
 async function egressWith(t: ExecutionContext, answers: DnsAnswers) {
   const resolve = await resolverWith(t, answers);
-  const { dialled, connect } = recordingConnector();
-  const egress = testEgress(t, { connect, resolve });
+  const { dialled, connectTo } = recordingConnector();
+  const egress = testEgress(t, { connectTo, resolve });
   const send = () => failure(t, egress.request(post(hook)));
   return { resolve, dialled, send };
 }
@@ -166,8 +166,8 @@ test('with real sockets too, every connection goes to an address that was checke
   const egress = testEgress(t, {
     allow: `127.0.0.1/32:${server.port}`,
     resolve,
-    connect: (options, callback) => {
-      dial(options, (...result) => {
+    connectTo: (addresses) => (options, callback) => {
+      dial({ ...options, hostname: addresses[0]?.text ?? '' }, (...result) => {
         remotes.push(result[1]?.remoteAddress);
         callback(...result);
       });

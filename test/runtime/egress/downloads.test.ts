@@ -59,8 +59,8 @@ test('an error status is returned, and its body may be left unread', async (t) =
 });
 
 test('the first address is checked too, and a private one is not dialled', async (t) => {
-  const { connect, dialled } = recordingConnector();
-  const egress = testEgress(t, { connect });
+  const { connectTo, dialled } = recordingConnector();
+  const egress = testEgress(t, { connectTo });
 
   t.is(await failure(t, egress.download(file('https://10.0.0.1/'))), 'blocked_destination');
   t.is(await failure(t, egress.download(file('gopher://x/'))), 'blocked_destination');
@@ -260,10 +260,10 @@ const traps = {
 for (const [name, to] of Object.entries(traps)) {
   test(`R71: a redirect to ${name} is refused, and nothing is dialled for it`, async (t) => {
     const server = await rawServer(t, answering(redirect(to)));
-    const { connect, dialled } = recordingConnector(server.port);
+    const { connectTo, dialled } = recordingConnector(server.port);
     const egress = testEgress(t, {
       allow: `127.0.0.1/32:${server.port}`,
-      connect,
+      connectTo,
       resolve: dns({
         'inside.example.com': ['192.168.1.1'],
         'files.example.com': ['93.184.216.34'],

@@ -158,7 +158,7 @@ test.serial(
     const dialled = Promise.withResolvers<buildConnector.Callback>();
     const egress = testEgress(t, {
       allow: `127.0.0.1/32:${server.port}`,
-      connect: (_options, callback) => dialled.resolve(callback),
+      connectTo: () => (_options, callback) => dialled.resolve(callback),
     });
     const outcome = failure(t, egress.request(post(at(server), { timeoutMs: 50 })));
     const fail = await dialled.promise;
@@ -183,8 +183,8 @@ test.serial(
     const dialled = Promise.withResolvers<{ socket: Socket; connected: () => void }>();
     const egress = testEgress(t, {
       allow: `127.0.0.1/32:${server.port}`,
-      connect: ({ port }, callback) => {
-        const socket = dial(Number(port), '127.0.0.1', () =>
+      connectTo: () => (_options, callback) => {
+        const socket = dial(server.port, '127.0.0.1', () =>
           dialled.resolve({ socket, connected: () => callback(null, socket) }),
         );
       },

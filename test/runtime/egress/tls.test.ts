@@ -45,7 +45,7 @@ test('a receiver at an IPv6 address must have a certificate for its address, not
   const egress = testEgress(t, {
     allow: `127.0.0.1/32:${server.port},[2001:db8::1]/128:${server.port}`,
     // The machine may lack IPv6, so the same options connect to an IPv4 address.
-    connect: (options, callback) => {
+    connectTo: () => (options, callback) => {
       t.is(options.hostname, '2001:db8::1');
       dial({ ...options, hostname: '127.0.0.1' }, callback);
     },

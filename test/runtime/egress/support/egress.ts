@@ -8,6 +8,7 @@ import {
   type EgressRequest,
   EgressError,
 } from '../../../../runtime/egress/egress.ts';
+import type { ConnectTo } from '../../../../runtime/egress/connector.ts';
 import type { Resolve } from '../../../../runtime/egress/destination.ts';
 import { poll } from '../../../support/poll.ts';
 
@@ -39,8 +40,8 @@ export const dns =
  */
 export function recordingConnector(port?: number) {
   const dialled: string[] = [];
-  const connect: buildConnector.connector = (options, callback) => {
-    dialled.push(options.hostname);
+  const connectTo: ConnectTo = (addresses) => (_options, callback) => {
+    dialled.push(...addresses.map(({ text }) => text));
     if (port === undefined) {
       callback(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }), null);
       return;
@@ -49,7 +50,7 @@ export function recordingConnector(port?: number) {
     const socket = dial(port, '127.0.0.1', () => callback(null, socket));
     socket.on('error', (error) => callback(error, null));
   };
-  return { dialled, connect };
+  return { dialled, connectTo };
 }
 
 /**
@@ -61,7 +62,7 @@ export function watchedEgress(t: ExecutionContext, { port }: { port: number }) {
   const connect = buildConnector({ allowH2: false });
   const egress = testEgress(t, {
     allow: `127.0.0.1/32:${port}`,
-    connect: (options, callback) =>
+    connectTo: () => (options, callback) =>
       connect(options, (...result) => {
         sockets.push(...(result[1] ? [result[1]] : []));
         callback(...result);
