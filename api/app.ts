@@ -24,8 +24,7 @@ import { filesRouter } from './media/serve-files.ts';
 import { networkRoutes } from './networks/routes.ts';
 import { createDocument, openAnswers, openapiRouter } from './openapi/document.ts';
 import { postRoutes } from './posts/routes.ts';
-import { deliveryRoutes } from './webhooks/delivery-routes.ts';
-import { endpointRoutes } from './webhooks/endpoint-routes.ts';
+import { webhookRoutes } from './webhooks/routes.ts';
 import { workspaceRoutes } from './workspace/routes.ts';
 import { operatorRoutes } from './workspaces/routes.ts';
 
@@ -39,8 +38,7 @@ export const allRoutes: readonly Route[] = [
   ...postRoutes,
   ...mediaRoutes,
   ...analyticsRoutes,
-  ...endpointRoutes,
-  ...deliveryRoutes,
+  ...webhookRoutes,
   ...eventRoutes,
   ...operatorRoutes,
 ];

@@ -11,7 +11,7 @@ import { refreshPost } from '../../services/analytics/refresh-metrics.ts';
 import { daysOf, rangeOf } from '../../services/analytics/selection.ts';
 import { assertOneChannel } from '../../services/keys/channel-restriction.ts';
 import { assertKnownFilter, assertReachesStored } from '../../services/posts/read-posts.ts';
-import { ok, route, type Route } from '../http/route.ts';
+import { ok, routesWith, type Route, accepted } from '../http/route.ts';
 import {
   analyticsQuery,
   analyticsSchema,
@@ -23,6 +23,8 @@ import {
   historySchema,
   refreshSchema,
 } from './schemas.ts';
+
+const route = routesWith({ tag: 'Analytics', scope: 'analytics' });
 
 const csvHeaders = (name: string) => ({
   'Content-Type': 'text/csv; charset=utf-8; header=present',
@@ -37,12 +39,8 @@ function daysNamed(...asked: Parameters<typeof daysOf>): string {
 const nothingPublished = 'Nothing of this post is published, so it has no metrics.';
 
 export const analyticsRoutes: Route[] = [
-  route({
-    method: 'get',
-    path: '/analytics',
+  route.get('/analytics', {
     operationId: 'getAnalytics',
-    tag: 'Analytics',
-    scope: 'analytics',
     summary: 'Metrics of published posts, and their totals',
     description:
       'A post counts once it has ended, or metrics of one of its channels were read, at the time of the first channel that is asked for; only channels that published it are listed. Metrics are read from the networks in the background: often while a post is new, then less and less. Until a channel was read once its `metrics` are null, and `posts_without_metrics` counts its post.',
@@ -70,22 +68,13 @@ export const analyticsRoutes: Route[] = [
       return { status: 200, body: { ...days, totals, posts, has_more: hasMore } };
     },
   }),
-  route({
-    method: 'post',
-    path: '/analytics/refresh',
+  route.post('/analytics/refresh', {
     operationId: 'refreshAnalytics',
-    tag: 'Analytics',
-    scope: 'analytics',
     summary: "Read a post's metrics now",
     description:
       'Metrics are refreshed automatically. This call refreshes those of one post early, within the limits of its networks. The answer does not wait for them: `metrics_updated_at` says when they were read. Networks that charge for reads are read at most as often as the operator has set.',
     body: record({ post_id: knownId }),
-    answers: {
-      202: {
-        description: 'The refresh state of each of its published channels.',
-        schema: refreshSchema,
-      },
-    },
+    answers: accepted('The refresh state of each of its published channels.', refreshSchema),
     errors: ['not_found'],
     handle: async ({ caller, body }, deps) => {
       const { workspaceId } = caller;
@@ -99,12 +88,8 @@ export const analyticsRoutes: Route[] = [
       return { status: 202, body: { post_id: body.post_id, channels, warning } };
     },
   }),
-  route({
-    method: 'get',
-    path: '/analytics/channels',
+  route.get('/analytics/channels', {
     operationId: 'getChannelAnalytics',
-    tag: 'Analytics',
-    scope: 'analytics',
     summary: 'The metrics of each channel’s posts',
     description: 'Totals of the posts that were published in these days, by channel.',
     query: { ...daysQuery, timezone: analyticsQuery.timezone },
@@ -117,12 +102,8 @@ export const analyticsRoutes: Route[] = [
       return { status: 200, body: { ...days, channels } };
     },
   }),
-  route({
-    method: 'get',
-    path: '/analytics/best-times',
+  route.get('/analytics/best-times', {
     operationId: 'getBestTimes',
-    tag: 'Analytics',
-    scope: 'analytics',
     summary: 'Engagement by weekday and hour of publishing',
     description: 'Each figure comes with the number of posts that it is based on.',
     query: bestTimesQuery,
@@ -143,12 +124,8 @@ export const analyticsRoutes: Route[] = [
       return { status: 200, body: { ...days, timezone, ...times } };
     },
   }),
-  route({
-    method: 'get',
-    path: '/analytics/{post_id}/history',
+  route.get('/analytics/{post_id}/history', {
     operationId: 'getPostHistory',
-    tag: 'Analytics',
-    scope: 'analytics',
     summary: 'The metrics of a post, day by day',
     description: 'Days are kept for two years, unless the operator chose otherwise.',
     query: historyQuery,

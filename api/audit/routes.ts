@@ -12,7 +12,9 @@ import {
 import { listAudit, maxAuditPage } from '../../services/audit/read-audit.ts';
 import { pageQuery } from '../../services/cursor.ts';
 import { assertUnrestricted } from '../../services/keys/channel-restriction.ts';
-import { ok, route, type Route } from '../http/route.ts';
+import { ok, routesWith, type Route } from '../http/route.ts';
+
+const route = routesWith({ tag: 'Workspace', scope: 'keys' });
 
 export const actorSchema = record({
   type: {
@@ -55,12 +57,8 @@ const auditQuery = {
 } as const;
 
 export const auditRoutes: Route[] = [
-  route({
-    method: 'get',
-    path: '/audit',
+  route.get('/audit', {
     operationId: 'listAuditEntries',
-    tag: 'Workspace',
-    scope: 'keys',
     summary: 'Who changed what, newest first',
     description:
       'Each change is recorded together with the change itself, and kept for 400 days. Entries have no texts and no secrets. What workers do, such as publishing, is in the events. A key with `channel_ids` is refused, since the log covers all channels.',

@@ -14,7 +14,7 @@ import {
 } from '../../services/channels/read-channels.ts';
 import { reconnectChannel } from '../../services/channels/reconnect-channel.ts';
 import type { ApiDeps } from '../deps.ts';
-import { ok, route, type Route } from '../http/route.ts';
+import { ok, routesWith, type Route } from '../http/route.ts';
 import {
   channelAnswer,
   channelSchema,
@@ -24,6 +24,8 @@ import {
   reconnectAnswer,
   reconnectBody,
 } from './schemas.ts';
+
+const route = routesWith({ tag: 'Channels', scope: 'channels' });
 
 /** The API's view of a channel. */
 const present = (
@@ -49,12 +51,8 @@ const present = (
 };
 
 export const channelRoutes: Route[] = [
-  route({
-    method: 'get',
-    path: '/channels',
+  route.get('/channels', {
     operationId: 'listChannels',
-    tag: 'Channels',
-    scope: 'channels',
     summary: 'The connected social accounts',
     description: 'Connected accounts, also those that need reconnecting.',
     answers: ok(
@@ -67,12 +65,8 @@ export const channelRoutes: Route[] = [
       return { status: 200, body: { channels: found.map((one) => present(deps, one)) } };
     },
   }),
-  route({
-    method: 'get',
-    path: '/channels/{id}',
+  route.get('/channels/{id}', {
     operationId: 'getChannel',
-    tag: 'Channels',
-    scope: 'channels',
     summary: 'A connected social account',
     description: '`state` and `error` say whether it can publish.',
     answers: ok('The channel.', channelAnswer),
@@ -81,12 +75,8 @@ export const channelRoutes: Route[] = [
       return { status: 200, body: { channel: present(deps, found) } };
     },
   }),
-  route({
-    method: 'patch',
-    path: '/channels/{id}',
+  route.patch('/channels/{id}', {
     operationId: 'editChannel',
-    tag: 'Channels',
-    scope: 'channels',
     summary: 'Set the default options of a channel’s posts',
     description:
       'Each option of a post overrides the default of the same name. A post keeps the defaults from the time at which it was created or last edited.',
@@ -102,12 +92,8 @@ export const channelRoutes: Route[] = [
       return { status: 200, body: { channel: present(deps, edited) } };
     },
   }),
-  route({
-    method: 'delete',
-    path: '/channels/{id}',
+  route.delete('/channels/{id}', {
     operationId: 'disconnectChannel',
-    tag: 'Channels',
-    scope: 'channels',
     summary: 'Disconnect a social account',
     description:
       'Its secrets are erased, and nothing more is sent to it, except the requests that are under way (`still_sending`). Posts keep the channel. Those that are to be sent (`scheduled_posts`) fail there at their time with `disconnected`, or become `unconfirmed` if they may already be live. Connecting the account again brings the channel back under the same id, with its default options, and posts whose time comes later go out.',
@@ -119,12 +105,8 @@ export const channelRoutes: Route[] = [
       return { status: 200, body: disconnected };
     },
   }),
-  route({
-    method: 'post',
-    path: '/channels/{id}/check',
+  route.post('/channels/{id}/check', {
     operationId: 'checkChannel',
-    tag: 'Channels',
-    scope: 'channels',
     summary: 'Check a channel’s access with its network',
     description:
       'One cheap call to the network, which creates nothing; X charges for it as for a read. A channel is checked at most once in five minutes. Within that time the call returns the last answer, and `checked_at` says when it was given. A channel that has lost its access becomes `needs_reconnect`, with its event. A `needs_reconnect` channel that works becomes `connected` again.',
@@ -149,12 +131,8 @@ export const channelRoutes: Route[] = [
       };
     },
   }),
-  route({
-    method: 'post',
-    path: '/channels/{id}/reconnect',
+  route.post('/channels/{id}/reconnect', {
     operationId: 'reconnectChannel',
-    tag: 'Channels',
-    scope: 'channels',
     summary: 'Connect a channel again, and retry the posts that failed because its access was lost',
     description:
       'Makes a link by which a person connects the account again (as `POST /channels/connect` with `channel_id` does). Names the posts that failed on the channel within the last 24 hours only because its access was lost. Once the account is connected again, `retry_posts` sends them again to this channel and to no other, the earliest first and 2 s apart, at most 100 in a call. A second call skips posts that are already being sent. `retry_posts` needs the scope `posts:publish` too.',

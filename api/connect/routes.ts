@@ -1,20 +1,114 @@
 import { Router } from '@koa/router';
 import { assertReaches } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
+import {
+  dateTime,
+  fields,
+  flag,
+  listOf,
+  nullable,
+  oneOf,
+  record,
+  text,
+  uuid,
+  type Value,
+} from '../../domain/json-schema.ts';
 import { createConnectLink } from '../../services/channels/create-link.ts';
 import { redirectUri } from '../../services/channels/oauth-context.ts';
-import { readLink } from '../../services/channels/read-link.ts';
+import { readLink, linkStatuses } from '../../services/channels/read-link.ts';
 import type { Caller } from '../../services/context.ts';
 import type { ApiDeps } from '../deps.ts';
 import { answersOnce, createdAnswer, idempotencyHeader, requestKey } from '../http/idempotency.ts';
-import { ok, route, type Route } from '../http/route.ts';
-import {
-  connectBody,
-  connectExamples,
-  linkAnswer,
-  linkStatusAnswer,
-  type ConnectBody,
-} from './schemas.ts';
+import { ok, routesWith, type Route } from '../http/route.ts';
+
+const short = { ...text, minLength: 1, maxLength: 500 } as const;
+
+const connectBody = fields(
+  {
+    platform: {
+      ...short,
+      description: 'As in `GET /networks`.',
+      examples: ['x', 'linkedin', 'bluesky', 'mastodon', 'youtube'],
+    },
+    url: {
+      ...short,
+      description:
+        'The account’s server, for a network with many servers. If omitted, the page asks for it.',
+    },
+    handle: {
+      ...short,
+      description:
+        'The account’s handle, if the network needs it. If omitted, the page asks for it.',
+    },
+    return_url: {
+      ...text,
+      minLength: 1,
+      maxLength: 2000,
+      description:
+        'The address to which the browser returns, with `connected=<channel id>` or `error=<code>` added to its query. The operator configures the allowed addresses.',
+    },
+    sandbox: { ...flag, description: 'An account of the sandbox instead of the network.' },
+    channel_id: {
+      ...text,
+      maxLength: 100,
+      description: 'The channel to connect again. Any other account is then refused.',
+    },
+  },
+  ['platform'],
+);
+type ConnectBody = Value<typeof connectBody>;
+
+const linkAnswer = record({
+  id: { ...uuid, description: 'For `GET /channels/connect/{link_id}`.' },
+  link: {
+    ...text,
+    format: 'uri',
+    description:
+      'Open it in a browser. Anyone who has the link can connect an account with it, once and before it expires.',
+  },
+  expires_at: dateTime,
+  platform: text,
+});
+
+const linkStatusAnswer = record({
+  id: uuid,
+  status: {
+    ...oneOf(linkStatuses),
+    description:
+      '`pending`: it is not finished yet. `connected`: it connected the account of `channel_ids`. `failed`: it ended without an account. `expired`: it was not finished in time. The last two need a new link.',
+  },
+  channel_ids: { ...listOf(uuid), description: 'The connected channels; empty before.' },
+  error: {
+    ...nullable(text),
+    description:
+      'The last problem, as a sentence for people, also of a pending link that can still be used; null without one.',
+  },
+  error_code: {
+    ...nullable(text),
+    description:
+      'A code for `error`, such as `denied`, `wrong_account`, `no_account` or `quota_exceeded`. More may be added.',
+  },
+  platform: text,
+  expires_at: dateTime,
+});
+
+/** For the OpenAPI document. */
+const connectExamples = {
+  mastodon: {
+    summary: 'A Mastodon account, with a return URL',
+    value: {
+      platform: 'mastodon',
+      url: 'https://social.example',
+      return_url: 'https://app.example.com/accounts',
+    },
+  },
+  again: {
+    summary: 'A channel that needs reconnecting',
+    value: { platform: 'x', channel_id: '0192f0a1-7c3e-7b52-8d4f-2a9c6e1b0f31' },
+  },
+} as const;
+
+const route = routesWith({ tag: 'Channels', scope: 'channels' });
 
 /** @throws AppError `channel_not_allowed` */
 function assertMayConnect(caller: Caller, channelId: string | undefined): void {
@@ -66,12 +160,8 @@ export function clientMetadataRouter(
 }
 
 export const connectRoutes: Route[] = [
-  route({
-    method: 'post',
-    path: '/channels/connect',
+  route.post('/channels/connect', {
     operationId: 'connectChannel',
-    tag: 'Channels',
-    scope: 'channels',
     summary: 'Create a link with which a person connects an account',
     description:
       'Open the link in a browser: its page names the account and the workspace, and leads to the network. It is valid for 15 minutes and connects one account, once. An account that is already connected keeps its channel and gets new access. An API key has at most 100 open links; another one replaces its oldest.',
@@ -104,12 +194,8 @@ export const connectRoutes: Route[] = [
       return createdAnswer({ ...made, platform: body.platform }, replayed);
     },
   }),
-  route({
-    method: 'get',
-    path: '/channels/connect/{link_id}',
+  route.get('/channels/connect/{link_id}', {
     operationId: 'getConnectLink',
-    scope: 'channels',
-    tag: 'Channels',
     summary: 'The outcome of a link that connects an account',
     description:
       'A link can be read for an hour after it has expired. The event `channel.connected` also reports a connection.',

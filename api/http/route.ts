@@ -71,6 +71,11 @@ export const ok = <const S extends TSchema>(description: string, schema: S) => (
   200: { description, schema },
 });
 
+/** The answers of a call whose effect comes after its answer. */
+export const accepted = <const S extends TSchema>(description: string, schema: S) => ({
+  202: { description, schema },
+});
+
 /** The body of an answer to a call that deletes. */
 export const deletedAnswer = record({ ok: { type: 'boolean', const: true }, id: uuid });
 
@@ -120,14 +125,17 @@ type QueryOf<Q extends QuerySpecs> = {
   readonly [Name in keyof Q]?: Value<Q[Name]['schema']>;
 };
 
+/** What the routes of a resource have in common. */
+type Shared = Pick<Route, 'tag'> & Partial<Pick<Route, 'scope' | 'isForOperators'>>;
+
 /** A request, typed by the schemas of its route. A multipart body is not read yet. */
 type RequestOf<
+  S extends Shared,
   Q extends QuerySpecs,
   B extends TSchema,
   K extends BodyKind,
-  O extends true | undefined,
 > = Omit<Request, 'caller' | 'query' | 'body'> & {
-  readonly caller: O extends true ? Operator : Caller;
+  readonly caller: S extends { readonly isForOperators: true } ? Operator : Caller;
   readonly query: QueryOf<Q>;
   readonly body: K extends 'multipart' ? undefined : Value<B>;
 };
@@ -143,22 +151,38 @@ type AnswerOf<A extends AnswerSpecs> = {
 }[keyof A & number];
 
 /**
- * Declares a route whose handler is type-checked against its schemas. `mount` validates requests by the same schemas.
+ * Returns functions that declare routes, `get('/posts', {…})`. Handlers are type-checked against the schemas by which
+ * `mount` validates requests.
  */
-export const route = <
-  const Q extends QuerySpecs,
-  const B extends TSchema,
-  const A extends AnswerSpecs,
-  const R extends AnswerOf<A>,
-  K extends BodyKind = undefined,
-  O extends true | undefined = undefined,
->(
-  call: Omit<Route, 'query' | 'body' | 'bodyKind' | 'isForOperators' | 'answers' | 'handle'> & {
-    readonly query?: Q;
-    readonly body?: B;
-    readonly bodyKind?: K;
-    readonly isForOperators?: O;
-    readonly answers: A;
-    readonly handle: (request: RequestOf<Q, B, K, O>, deps: ApiDeps) => Promise<R>;
-  },
-): Route => call as unknown as Route;
+export function routesWith<const S extends Shared>(shared: S) {
+  const by =
+    (method: Route['method']) =>
+    <
+      const Q extends QuerySpecs,
+      const B extends TSchema,
+      const A extends AnswerSpecs,
+      const R extends AnswerOf<A>,
+      K extends BodyKind = undefined,
+    >(
+      path: string,
+      call: Omit<Route, Typed | keyof S> & {
+        readonly query?: Q;
+        readonly body?: B;
+        readonly bodyKind?: K;
+        readonly answers: A;
+        readonly handle: (request: RequestOf<S, Q, B, K>, deps: ApiDeps) => Promise<R>;
+      },
+    ): Route =>
+      ({ ...shared, ...call, method, path }) as unknown as Route;
+  return { get: by('get'), post: by('post'), patch: by('patch'), delete: by('delete') };
+}
+
+type Typed =
+  | 'method'
+  | 'path'
+  | 'query'
+  | 'body'
+  | 'bodyKind'
+  | 'isForOperators'
+  | 'answers'
+  | 'handle';

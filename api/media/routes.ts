@@ -13,7 +13,7 @@ import {
   idempotencyKey,
   requestKey,
 } from '../http/idempotency.ts';
-import { deletedAnswer, ok, route, type Route, type Request } from '../http/route.ts';
+import { deletedAnswer, ok, routesWith, type Route, type Request } from '../http/route.ts';
 import {
   editMediaSchema,
   importSchema,
@@ -26,6 +26,8 @@ import {
 } from './schemas.ts';
 import type { MediaFile } from '../../db/entities/media.ts';
 import { linkOf } from '../../domain/media.ts';
+
+const route = routesWith({ tag: 'Media', scope: 'media' });
 
 const presentMedia = (publicUrl: string, file: MediaFile): MediaView => ({
   id: file.id,
@@ -95,12 +97,8 @@ const misplaced = (field: string, message: string): AppError =>
   wrongValue(`/${field}`, message, `The field "${field}" ${message}.`);
 
 export const mediaRoutes: Route[] = [
-  route({
-    method: 'get',
-    path: '/media',
+  route.get('/media', {
     operationId: 'listMedia',
-    tag: 'Media',
-    scope: 'media',
     summary: 'The media library, the newest files first',
     description: '`type` and `search` filter the list.',
     query: mediaQuery,
@@ -111,12 +109,8 @@ export const mediaRoutes: Route[] = [
       return { status: 200, body: { media, next_cursor: nextCursor } };
     },
   }),
-  route({
-    method: 'post',
-    path: '/media',
+  route.post('/media', {
     operationId: 'uploadMedia',
-    tag: 'Media',
-    scope: 'media',
     summary: 'Upload an image or a video',
     description:
       'One file, as `multipart/form-data`. Its type is read from its bytes, not from its name.',
@@ -136,12 +130,8 @@ export const mediaRoutes: Route[] = [
       return createdAnswer({ media }, replayed, `/api/v1/media/${media.id}`);
     },
   }),
-  route({
-    method: 'post',
-    path: '/media/import',
+  route.post('/media/import', {
     operationId: 'importMedia',
-    tag: 'Media',
-    scope: 'media',
     summary: 'Download an image or a video into the library',
     description:
       'The answer comes when the file is stored, which may take ten minutes. `media_urls` and `media` of a post download files too.',
@@ -167,12 +157,8 @@ export const mediaRoutes: Route[] = [
       return createdAnswer({ media }, replayed, `/api/v1/media/${media.id}`);
     },
   }),
-  route({
-    method: 'get',
-    path: '/media/{id}',
+  route.get('/media/{id}', {
     operationId: 'getMedia',
-    tag: 'Media',
-    scope: 'media',
     summary: 'A file of the media library',
     description: '`url` opens in a browser, without an API key.',
     answers: ok('The file.', mediaAnswer),
@@ -181,12 +167,8 @@ export const mediaRoutes: Route[] = [
       return { status: 200, body: { media: presentMedia(deps.publicUrl, file) } };
     },
   }),
-  route({
-    method: 'patch',
-    path: '/media/{id}',
+  route.patch('/media/{id}', {
     operationId: 'editMedia',
-    tag: 'Media',
-    scope: 'media',
     summary: 'Change the alt text or the name of a file',
     description:
       'Only the fields that are sent change. The link changes with the name; the old link keeps working. An alt text that a network of a waiting post would refuse is refused. A key with `channel_ids` cannot change a file of a post that waits on other channels.',
@@ -207,12 +189,8 @@ export const mediaRoutes: Route[] = [
       return { status: 200, body: { media: presentMedia(deps.publicUrl, file) } };
     },
   }),
-  route({
-    method: 'delete',
-    path: '/media/{id}',
+  route.delete('/media/{id}', {
     operationId: 'deleteMedia',
-    tag: 'Media',
-    scope: 'media',
     summary: 'Delete a file of the media library',
     description:
       'Its link stops working. Drafts and ended posts lose the file. A key with `channel_ids` deletes no file of a post that it may not change.',

@@ -35,7 +35,7 @@ import {
   workspaceKeySchema,
 } from '../keys/schemas.ts';
 import { editMediaSchema, mediaFileSchema, uploadSchema } from '../media/schemas.ts';
-import { fileKindSchema, networkSchema, textLimitSchema } from '../networks/schemas.ts';
+import { fileKindSchema, networkSchema, textLimitSchema } from '../networks/routes.ts';
 import { createPostSchema, editPostSchema, threadPart } from '../../services/posts/post-request.ts';
 import { postListItemSchema, postTarget, validatedChannelSchema } from '../posts/schemas.ts';
 import { optionsOfNetworks } from './fields.ts';

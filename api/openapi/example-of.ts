@@ -23,6 +23,19 @@ export const ids = {
   workspace: '0192f09f-3b6d-7c81-9e2a-4f8d1c5b7a60',
 };
 
+/** For the examples of posts. */
+export const mastodonChannel = {
+  id: ids.channel,
+  platform: 'mastodon',
+  handle: '@ana@social.example',
+} as const;
+
+export const blueskyChannel = {
+  id: '0192f0a2-1d4b-7e90-a6c8-5b3f7d2e9a14',
+  platform: 'bluesky',
+  handle: 'ana.example.com',
+} as const;
+
 /** Values of fields by their names, perhaps with the name of their object. Any other nullable field is null. */
 const known: Readonly<Record<string, unknown>> = {
   platform: 'mastodon',

@@ -1,11 +1,10 @@
 import { dateTime, record, text, uuid } from '../../domain/json-schema.ts';
 import { postSchema } from '../../domain/post-view.ts';
 import { eventTypes, type EventType } from '../../domain/statuses.ts';
-import { blueskyChannel, mastodonChannel } from '../channels/examples.ts';
 import { disconnectedFields } from '../channels/schemas.ts';
 import { examplePost } from '../posts/examples.ts';
 import { postAnswer } from '../posts/schemas.ts';
-import { exampleOf, ids } from './example-of.ts';
+import { blueskyChannel, mastodonChannel, exampleOf, ids } from './example-of.ts';
 import { pascal, type SchemaNames } from './name-schemas.ts';
 
 /** The outgoing requests to webhook endpoints (docs/guides/webhooks.md), as a `webhooks` map. */

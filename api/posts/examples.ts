@@ -1,8 +1,7 @@
 import { postSchema, type ChannelResult, type PostView } from '../../domain/post-view.ts';
 import { outcomeOf, summarize, type PostStatus } from '../../domain/statuses.ts';
-import { blueskyChannel, mastodonChannel } from '../channels/examples.ts';
 import type { Examples } from '../http/route.ts';
-import { exampleOf, ids } from '../openapi/example-of.ts';
+import { blueskyChannel, mastodonChannel, exampleOf, ids } from '../openapi/example-of.ts';
 
 const sample = exampleOf(postSchema, 'post') as PostView;
 const [channel] = sample.channels as [ChannelResult];

@@ -1,5 +1,4 @@
-import { count, knownId, listOf, oneOf, record, text, uuid } from '../../domain/json-schema.ts';
-import { postSchema } from '../../domain/post-view.ts';
+import { knownId, listOf, oneOf, text } from '../../domain/json-schema.ts';
 import { endedOutcomes, postStatuses } from '../../domain/statuses.ts';
 import { platforms } from '../../networks/registry.ts';
 import { cursorQuery } from '../../services/cursor.ts';
@@ -10,11 +9,19 @@ import { retryPost } from '../../services/posts/retry-post.ts';
 import { postTimes } from '../../db/post-search.ts';
 import { settlePost } from '../../services/posts/settle-post.ts';
 import { unpublishPost } from '../../services/posts/unpublish-post.ts';
-import { mastodonChannel } from '../channels/examples.ts';
-import { ok, type Route, route } from '../http/route.ts';
-import { copyRoute, deleteRoute } from './copy-and-delete-routes.ts';
-import { postAnswer, postListSchema, settleSchema, unpublishSchema } from './schemas.ts';
-import { createRoute, editRoute, validateRoute } from './write-routes.ts';
+import { accepted, ok, type Route, routesWith } from '../http/route.ts';
+import { ids } from '../openapi/example-of.ts';
+import {
+  cancelledPost,
+  postAnswer,
+  postListSchema,
+  retriedPost,
+  settleSchema,
+  unpublishSchema,
+} from './schemas.ts';
+import { copyRoute, createRoute, deleteRoute, editRoute, validateRoute } from './write-routes.ts';
+
+const route = routesWith({ tag: 'Posts' });
 
 /** Maximum posts per page, and with `include`. */
 const mostListed = 100;
@@ -81,11 +88,8 @@ const listQuery = {
 } as const;
 
 export const postRoutes: Route[] = [
-  route({
-    method: 'get',
-    path: '/posts',
+  route.get('/posts', {
     operationId: 'listPosts',
-    tag: 'Posts',
     scope: 'posts:read',
     summary: 'The posts, newest first',
     description:
@@ -104,11 +108,8 @@ export const postRoutes: Route[] = [
   }),
   createRoute,
   validateRoute,
-  route({
-    method: 'get',
-    path: '/posts/{id}',
+  route.get('/posts/{id}', {
     operationId: 'getPost',
-    tag: 'Posts',
     scope: 'posts:read',
     summary: 'A post, with its outcome on each channel',
     description: '`channels` has the status, the URL and the error of each channel.',
@@ -121,29 +122,13 @@ export const postRoutes: Route[] = [
   editRoute,
   deleteRoute,
   copyRoute,
-  route({
-    method: 'post',
-    path: '/posts/{id}/cancel',
+  route.post('/posts/{id}/cancel', {
     operationId: 'cancelPost',
-    tag: 'Posts',
     scope: 'posts:write',
     summary: 'Stop a scheduled or publishing post',
     description:
       'The post becomes a draft. Channels that are being sent finish and keep their result; nothing is sent after that. A channel whose post may be live is reconciled, and one with a part of a thread live fails with `cancelled`: a new time sends the rest.',
-    answers: {
-      200: {
-        description: 'The post is a draft.',
-        schema: record({
-          ok: { type: 'boolean', const: true },
-          id: uuid,
-          still_sending: {
-            ...count,
-            description: 'How many channels are being sent or reconciled, and will finish.',
-          },
-          post: postSchema,
-        }),
-      },
-    },
+    answers: ok('The post is a draft.', cancelledPost),
     errors: ['post_not_cancellable'],
     handle: async ({ caller, params: { id = '' } }, deps) => {
       const { stillSending, toSync } = await cancelPost(deps, { ...caller, postId: id });
@@ -152,25 +137,13 @@ export const postRoutes: Route[] = [
       return { status: 200, body: { ok: true, id, still_sending: stillSending, post } };
     },
   }),
-  route({
-    method: 'post',
-    path: '/posts/{id}/retry',
+  route.post('/posts/{id}/retry', {
     operationId: 'retryPost',
-    tag: 'Posts',
     scope: 'posts:publish',
     summary: 'Send a post again to the channels that failed',
     description:
       'Published channels are not sent again, nor are unconfirmed ones, whose post may be live. The new outcome is a new event.',
-    answers: {
-      202: {
-        description: 'The failed channels are being sent again.',
-        schema: record({
-          id: uuid,
-          retrying: { ...listOf(uuid), description: 'Ids of those channels.' },
-          post: postSchema,
-        }),
-      },
-    },
+    answers: accepted('The failed channels are being sent again.', retriedPost),
     errors: ['plan_required', 'nothing_to_retry'],
     handle: async ({ caller, params: { id = '' } }, deps) => {
       const { retrying: channelIds, toSync } = await retryPost(deps, caller, id);
@@ -179,11 +152,8 @@ export const postRoutes: Route[] = [
       return { status: 202, body: { id, retrying: channelIds, post } };
     },
   }),
-  route({
-    method: 'post',
-    path: '/posts/{id}/settle',
+  route.post('/posts/{id}/settle', {
     operationId: 'settlePost',
-    tag: 'Posts',
     scope: 'posts:publish',
     summary: 'Record the outcome of an unconfirmed channel',
     description:
@@ -193,13 +163,13 @@ export const postRoutes: Route[] = [
       live: {
         summary: 'The post is there',
         value: {
-          channel_id: mastodonChannel.id,
+          channel_id: ids.channel,
           url: 'https://social.example/@ana/114090312345678901',
         },
       },
       absent: {
         summary: 'The post is not there',
-        value: { channel_id: mastodonChannel.id, url: null },
+        value: { channel_id: ids.channel, url: null },
       },
     },
     answers: ok('The updated post.', postAnswer),
@@ -211,11 +181,8 @@ export const postRoutes: Route[] = [
       return { status: 200, body: { post: await showPost(deps, caller, id) } };
     },
   }),
-  route({
-    method: 'post',
-    path: '/posts/{id}/unpublish',
+  route.post('/posts/{id}/unpublish', {
     operationId: 'unpublishPost',
-    tag: 'Posts',
     summary: 'Remove a post from its networks',
     scope: 'posts:publish',
     description:
@@ -223,15 +190,10 @@ export const postRoutes: Route[] = [
     body: unpublishSchema,
     bodyExamples: {
       everywhere: { summary: 'From all of its channels', value: {} },
-      onOne: { summary: 'From one of its channels', value: { channel_ids: [mastodonChannel.id] } },
+      onOne: { summary: 'From one of its channels', value: { channel_ids: [ids.channel] } },
     },
     isBodyOptional: true,
-    answers: {
-      202: {
-        description: 'The post, which is being removed, or was removed before.',
-        schema: postAnswer,
-      },
-    },
+    answers: accepted('The post, which is being removed, or was removed before.', postAnswer),
     errors: ['invalid_channel_ids', 'nothing_to_unpublish'],
     handle: async ({ caller, params: { id = '' }, body }, deps) => {
       const toSync = await unpublishPost(deps, { ...caller, postId: id }, body.channel_ids);

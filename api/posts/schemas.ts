@@ -12,8 +12,51 @@ import {
 import { channelResultSchema, labelFields, postSchema } from '../../domain/post-view.ts';
 import { contentFault, postWarning } from '../../domain/warnings.ts';
 import { channelStatus, postOutcome, postStatus } from '../../domain/status-schemas.ts';
+import { replayedHeader } from '../http/idempotency.ts';
+import { deletedAnswer, location, type Examples } from '../http/route.ts';
 
 export const postAnswer = record({ post: postSchema });
+
+/** The answers of a call that makes a post once for each idempotency key. */
+export const createdPost = (description: string, examples: Examples) => ({
+  201: { description, schema: postAnswer, headers: { Location: location }, examples },
+  200: {
+    description: 'The post that this idempotency key created before, in its current state.',
+    schema: postAnswer,
+    headers: replayedHeader,
+  },
+});
+
+export const deletedPost = record({
+  ...deletedAnswer.properties,
+  live: {
+    ...listOf(
+      record({
+        channel_id: uuid,
+        platform: text,
+        url: { ...nullable(text), description: 'Null if it is unknown.' },
+        confirmed: { ...flag, description: 'False: the network may or may not have the post.' },
+      }),
+    ),
+    description: 'The channels on which the post, or a part of its thread, stays live.',
+  },
+  post: { ...postSchema, description: 'The post before it was deleted.' },
+});
+
+export const cancelledPost = record({
+  ...deletedAnswer.properties,
+  still_sending: {
+    ...count,
+    description: 'How many channels are being sent or reconciled, and will finish.',
+  },
+  post: postSchema,
+});
+
+export const retriedPost = record({
+  id: uuid,
+  retrying: { ...listOf(uuid), description: 'Ids of those channels.' },
+  post: postSchema,
+});
 
 /** The field that reports a cut. */
 export const bodyTruncated = {

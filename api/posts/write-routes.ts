@@ -1,7 +1,10 @@
 import { assertReaches } from '../../domain/api-keys.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
+import { fields, oneOf } from '../../domain/json-schema.ts';
 import { fingerprint, type RequestKey } from '../../services/idempotency.ts';
+import { copyPost } from '../../services/posts/copy-post.ts';
 import { createPost } from '../../services/posts/create-post.ts';
+import { deletePost } from '../../services/posts/delete-post.ts';
 import { editPost } from '../../services/posts/edit-post.ts';
 import {
   createPostSchema,
@@ -16,11 +19,13 @@ import {
   createdAnswer,
   idempotencyHeader,
   idempotencyKey,
-  replayedHeader,
+  requestKey,
 } from '../http/idempotency.ts';
-import { ok, location, route, type Request } from '../http/route.ts';
+import { ok, routesWith, type Request } from '../http/route.ts';
 import { draft, newPosts, scheduled } from './examples.ts';
-import { postAnswer, validatedSchema } from './schemas.ts';
+import { createdPost, postAnswer, validatedSchema, deletedPost } from './schemas.ts';
+
+const route = routesWith({ tag: 'Posts' });
 
 /** Error codes of a post's fields before the network rules apply. */
 const requestErrors: readonly ErrorCode[] = [
@@ -32,11 +37,8 @@ const requestErrors: readonly ErrorCode[] = [
   'invalid_media_url',
 ];
 
-export const createRoute = route({
-  method: 'post',
-  path: '/posts',
+export const createRoute = route.post('/posts', {
   operationId: 'createPost',
-  tag: 'Posts',
   scope: 'posts:write',
   summary: 'Create a draft, or schedule a post or a thread',
   description:
@@ -44,19 +46,7 @@ export const createRoute = route({
   requestHeaders: idempotencyHeader,
   body: createPostSchema,
   bodyExamples: newPosts,
-  answers: {
-    201: {
-      description: 'The new post, scheduled or a draft.',
-      schema: postAnswer,
-      headers: { Location: location },
-      examples: { draft, scheduled },
-    },
-    200: {
-      description: 'The post that this idempotency key created before, in its current state.',
-      schema: postAnswer,
-      headers: replayedHeader,
-    },
-  },
+  answers: createdPost('The new post, scheduled or a draft.', { draft, scheduled }),
   errors: [
     ...requestErrors,
     'no_channels',
@@ -81,11 +71,8 @@ export const createRoute = route({
   },
 });
 
-export const validateRoute = route({
-  method: 'post',
-  path: '/posts/validate',
+export const validateRoute = route.post('/posts/validate', {
   operationId: 'validatePost',
-  tag: 'Posts',
   scope: 'posts:write',
   summary: 'Validate a post by the rules of its networks',
   description:
@@ -102,11 +89,8 @@ export const validateRoute = route({
   },
 });
 
-export const editRoute = route({
-  method: 'patch',
-  path: '/posts/{id}',
+export const editRoute = route.patch('/posts/{id}', {
   operationId: 'editPost',
-  tag: 'Posts',
   scope: 'posts:write',
   summary: 'Edit or reschedule a draft or a scheduled post',
   description:
@@ -150,3 +134,50 @@ function createKey(
   const key = idempotencyKey(header, fromBody ?? undefined);
   return key === undefined ? undefined : { key, print: fingerprint(rest) };
 }
+
+export const copyRoute = route.post('/posts/{id}/copy', {
+  operationId: 'copyPost',
+  scope: 'posts:write',
+  summary: 'Make a draft with the content of a post',
+  description:
+    'Any post can be copied, with its texts, options and files. Disconnected channels and deleted files are left out, and `warning` names them, and parts that are live on a channel where the post failed: the copy sends these again. To send the same post again to the channels that failed, retry it instead.',
+  requestHeaders: idempotencyHeader,
+  body: fields({
+    only: {
+      ...oneOf(['failed']),
+      description:
+        'Copies only the channels that failed. An unconfirmed channel is left out, since it may have the post.',
+    },
+  }),
+  isBodyOptional: true,
+  bodyExamples: {
+    all: { summary: 'All channels', value: {} },
+    failed: { summary: 'The channels that failed', value: { only: 'failed' } },
+  },
+  answers: createdPost('The draft.', { draft }),
+  errors: ['plan_required', 'quota_exceeded', 'nothing_to_copy', 'post_deleted'],
+  handle: async ({ caller, params: { id = '' }, body: { only }, header }, deps) => {
+    const key = requestKey(header, 'copyPost', { id, only });
+    const { postId, replayed } = await copyPost(deps, caller, id, only, key);
+    const post = await showPost(deps, caller, postId);
+    return createdAnswer({ post }, replayed, `/api/v1/posts/${postId}`);
+  },
+});
+
+export const deleteRoute = route.delete('/posts/{id}', {
+  operationId: 'deletePost',
+  scope: 'posts:write',
+  summary: 'Delete a post',
+  description:
+    'Deletes a post with its results and metrics; a scheduled or retrying one is cancelled first, and nothing is sent afterwards. What is live on a network stays live: `live` names it. Events are still delivered, and files stay in the library. A post is refused with `post_being_sent` while the outcome of a request is not known yet. Its idempotency key is free again after 24 hours.',
+  answers: ok('The post is deleted.', deletedPost),
+  errors: ['post_being_sent'],
+  handle: async ({ caller, params: { id = '' } }, deps) => {
+    const { live, post, toSync } = await deletePost(deps, { ...caller, postId: id });
+    if (toSync) {
+      deps.syncPost(toSync);
+    }
+
+    return { status: 200, body: { ok: true, id, live: [...live], post } };
+  },
+});

@@ -1,8 +1,10 @@
 import { quotaNames } from '../../domain/quotas.ts';
 import { count, nullable, record, text, uuid } from '../../domain/json-schema.ts';
 import { limitsOf, readUsage, readWorkspace } from '../../services/workspaces/read-workspaces.ts';
-import { ok, route, type Route } from '../http/route.ts';
+import { ok, routesWith, type Route } from '../http/route.ts';
 import { keySchema } from '../keys/schemas.ts';
+
+const route = routesWith({ tag: 'Workspace', scope: null });
 
 export const limitDescriptions = {
   requests: 'Calls with this API key in a minute.',
@@ -34,12 +36,8 @@ const usageSchema = record(
 );
 
 export const workspaceRoutes: Route[] = [
-  route({
-    method: 'get',
-    path: '/me',
+  route.get('/me', {
     operationId: 'getWorkspace',
-    tag: 'Workspace',
-    scope: null,
     summary: 'The workspace that the API key acts for, and the key',
     description: 'Checks an API key, and says whose it is.',
     answers: ok(
@@ -63,12 +61,8 @@ export const workspaceRoutes: Route[] = [
       return { status: 200, body: { workspace: { id, name }, channels, plan, limits, key: own } };
     },
   }),
-  route({
-    method: 'get',
-    path: '/usage',
+  route.get('/usage', {
     operationId: 'getUsage',
-    tag: 'Workspace',
-    scope: null,
     summary: 'How much of each limit is used',
     description:
       'Calls are those of this API key in the current minute, including this one; everything else is of the workspace.',

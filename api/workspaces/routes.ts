@@ -15,16 +15,17 @@ import {
   storeWorkspaceKey,
 } from '../../services/workspaces/write-workspaces.ts';
 import type { ApiDeps } from '../deps.ts';
-import { workspaceKeys } from '../keys/examples.ts';
 import { createdKeySchema, workspaceKeySchema } from '../keys/schemas.ts';
 import { answersOnce, createdAnswer, idempotencyHeader, requestKey } from '../http/idempotency.ts';
-import { location, ok, route, type Route } from '../http/route.ts';
+import { location, ok, routesWith, type Route, accepted } from '../http/route.ts';
 import {
   createWorkspaceSchema,
   editWorkspaceSchema,
   workspaceAnswer,
   workspaceListSchema,
 } from './schemas.ts';
+
+const route = routesWith({ tag: 'Workspaces', scope: null, isForOperators: true });
 
 /** The calls for operators. They read no posts, accounts or files. */
 
@@ -33,15 +34,10 @@ const show = async ({ orm, quotas }: ApiDeps, workspaceId: string) => ({
 });
 
 export const operatorRoutes: Route[] = [
-  route({
-    method: 'get',
-    path: '/workspaces',
+  route.get('/workspaces', {
     operationId: 'listWorkspaces',
-    tag: 'Workspaces',
     summary: 'The workspaces, newest first',
     description: 'All workspaces of this installation, with their limits.',
-    isForOperators: true,
-    scope: null,
     query: pageQuery('workspaces', maxWorkspacePage),
     answers: ok(
       `A page of up to ${maxWorkspacePage} workspaces, with those that are being deleted.`,
@@ -52,15 +48,10 @@ export const operatorRoutes: Route[] = [
       body: await listWorkspaces(deps.orm.em.fork(), deps.quotas, query),
     }),
   }),
-  route({
-    method: 'post',
-    path: '/workspaces',
+  route.post('/workspaces', {
     operationId: 'createWorkspace',
-    tag: 'Workspaces',
     summary: 'Create a workspace',
     description: 'It has no API key yet: `POST /workspaces/{id}/keys`.',
-    isForOperators: true,
-    scope: null,
     requestHeaders: idempotencyHeader,
     body: createWorkspaceSchema,
     bodyExamples: { named: { summary: 'A customer', value: { name: 'Ana & Co' } } },
@@ -85,31 +76,21 @@ export const operatorRoutes: Route[] = [
       return createdAnswer({ workspace }, replayed, `/api/v1/workspaces/${workspace.id}`);
     },
   }),
-  route({
-    method: 'get',
-    path: '/workspaces/{id}',
+  route.get('/workspaces/{id}', {
     operationId: 'readWorkspace',
-    tag: 'Workspaces',
     summary: 'A workspace, with its limits',
     description: 'Its posts, accounts and files are not readable with an operator key.',
-    isForOperators: true,
-    scope: null,
     answers: ok('The workspace.', workspaceAnswer),
     handle: async ({ params }, deps) => ({
       status: 200,
       body: await show(deps, params['id'] ?? ''),
     }),
   }),
-  route({
-    method: 'patch',
-    path: '/workspaces/{id}',
+  route.patch('/workspaces/{id}', {
     operationId: 'editWorkspace',
-    tag: 'Workspaces',
     summary: 'Change the name, the plan, the limits or the brand of a workspace',
     description:
       'Only the fields that are sent change. A limit below the use removes nothing; it only refuses new things.',
-    isForOperators: true,
-    scope: null,
     body: editWorkspaceSchema,
     bodyExamples: {
       limits: {
@@ -129,41 +110,34 @@ export const operatorRoutes: Route[] = [
       return { status: 200, body: await show(deps, workspaceId) };
     },
   }),
-  route({
-    method: 'delete',
-    path: '/workspaces/{id}',
+  route.delete('/workspaces/{id}', {
     operationId: 'deleteWorkspace',
-    tag: 'Workspaces',
     summary: 'Delete a workspace with everything in it',
     description:
       'From this answer on its keys are refused, its accounts are disconnected, and nothing more is published or changed; requests to networks that are under way finish. Posts that are live on a network stay there. Rows and files are deleted in the background, within hours. This cannot be undone. Repeating the call changes nothing.',
-    isForOperators: true,
-    scope: null,
-    answers: {
-      202: {
-        description:
-          'The workspace is being deleted. `GET /workspaces/{id}` is 404 when all is gone.',
-        schema: workspaceAnswer,
-      },
-    },
+    answers: accepted(
+      'The workspace is being deleted. `GET /workspaces/{id}` is 404 when all is gone.',
+      workspaceAnswer,
+    ),
     handle: async ({ caller, params }, deps) => {
       const { id: workspaceId = '' } = params;
       await deleteWorkspace(deps, caller, workspaceId);
       return { status: 202, body: await show(deps, workspaceId) };
     },
   }),
-  route({
-    method: 'post',
-    path: '/workspaces/{id}/keys',
+  route.post('/workspaces/{id}/keys', {
     operationId: 'createWorkspaceKey',
-    tag: 'Workspaces',
     summary: 'Create an API key in a workspace',
     description: 'Without `scopes` the key has all rights within the workspace.',
-    isForOperators: true,
-    scope: null,
     requestHeaders: idempotencyHeader,
     body: workspaceKeySchema,
-    bodyExamples: workspaceKeys,
+    bodyExamples: {
+      all: { summary: 'All rights', value: {} },
+      limited: {
+        summary: 'Drafts only',
+        value: { name: 'Newsroom', scopes: ['posts:read', 'posts:write', 'media'] },
+      },
+    },
     isBodyOptional: true,
     answers: answersOnce(
       record({ key: createdKeySchema }),

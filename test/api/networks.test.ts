@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv';
 import formats from 'ajv-formats';
 import test from 'ava';
-import type { NetworkView } from '../../api/networks/schemas.ts';
+import type { NetworkView } from '../../api/networks/routes.ts';
 import { openNetworks, platforms } from '../../networks/registry.ts';
 import { contentOf, image, textOf, times, video } from '../networks/content.ts';
 import { sharedApi } from '../support/kit.ts';

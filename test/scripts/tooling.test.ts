@@ -31,7 +31,7 @@ const places = [
   'temporal/connect.ts',
   'workflows/publish-post.ts',
   'activities/attempt-delivery/attempt-delivery.ts',
-  'api/webhooks/delivery-routes.ts',
+  'api/webhooks/routes.ts',
   'worker/relay.ts',
   'cli/admin/main.ts',
   'cli/admin/replay-workflow.ts',

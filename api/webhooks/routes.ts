@@ -1,6 +1,13 @@
-import { listOf, nullable, record, text } from '../../domain/json-schema.ts';
+import { listOf, nullable, record, text, count, dateTime } from '../../domain/json-schema.ts';
 import { listDeliveries } from '../../services/webhooks/read-deliveries.ts';
 import { loadEndpoint, loadEndpoints } from '../../services/webhooks/read-endpoints.ts';
+import {
+  maxBegun,
+  maxReplayed,
+  replayDelivery,
+  replayFailed,
+} from '../../services/webhooks/replay-deliveries.ts';
+import { testEndpoint } from '../../services/webhooks/test-endpoint.ts';
 import {
   rotateSecret,
   createEndpoint,
@@ -8,14 +15,18 @@ import {
   editEndpoint,
 } from '../../services/webhooks/write-endpoints.ts';
 import { answersOnce, createdAnswer, idempotencyHeader, requestKey } from '../http/idempotency.ts';
-import { deletedAnswer, location, ok, route, type Route } from '../http/route.ts';
+import { deletedAnswer, location, ok, routesWith, type Route, accepted } from '../http/route.ts';
 import {
   createdEndpointSchema,
   createEndpointSchema,
   deliverySchema,
   editEndpointSchema,
   endpointSchema,
+  deliveriesQuery,
+  testedDeliverySchema,
 } from './schemas.ts';
+
+const route = routesWith({ tag: 'Webhooks', scope: 'webhooks' });
 
 const sameUrl = {
   ...nullable(text),
@@ -26,13 +37,11 @@ const sameUrl = {
 /** Deliveries in `GET /webhooks/{id}`. */
 const newest = 100;
 
-export const endpointRoutes: Route[] = [
-  route({
-    method: 'get',
-    path: '/webhooks',
+const manyReplays = `A workspace replays at most ${maxReplayed} deliveries a minute; beyond that the answer is 429 \`rate_limited\`.`;
+
+export const webhookRoutes: Route[] = [
+  route.get('/webhooks', {
     operationId: 'listWebhooks',
-    tag: 'Webhooks',
-    scope: 'webhooks',
     summary: 'All webhook endpoints',
     description: 'Each with its newest delivery.',
     answers: ok(
@@ -44,12 +53,8 @@ export const endpointRoutes: Route[] = [
       return { status: 200, body: { webhooks } };
     },
   }),
-  route({
-    method: 'post',
-    path: '/webhooks',
+  route.post('/webhooks', {
     operationId: 'createWebhook',
-    tag: 'Webhooks',
-    scope: 'webhooks',
     summary: 'Register a webhook endpoint',
     description: 'The answer has the signing secret, which is shown only once.',
     body: createEndpointSchema,
@@ -79,12 +84,8 @@ export const endpointRoutes: Route[] = [
       return createdAnswer({ webhook, warning }, replayed, `/api/v1/webhooks/${endpoint.id}`);
     },
   }),
-  route({
-    method: 'get',
-    path: '/webhooks/{id}',
+  route.get('/webhooks/{id}', {
     operationId: 'getWebhook',
-    tag: 'Webhooks',
-    scope: 'webhooks',
     summary: 'A webhook endpoint with its newest deliveries',
     description: 'With its newest deliveries; `GET /webhooks/{id}/deliveries` lists all.',
     answers: {
@@ -103,12 +104,8 @@ export const endpointRoutes: Route[] = [
       return { status: 200, body: { webhook, deliveries } };
     },
   }),
-  route({
-    method: 'patch',
-    path: '/webhooks/{id}',
+  route.patch('/webhooks/{id}', {
     operationId: 'updateWebhook',
-    tag: 'Webhooks',
-    scope: 'webhooks',
     summary: 'Change a webhook endpoint',
     description:
       'Only the fields that are sent change. A pending delivery goes to the new URL from its next attempt on; `events` applies to new events. `"enabled": true` enables a disabled endpoint, for another five days; replay the events that it missed with `POST /webhooks/{id}/replay`.',
@@ -125,12 +122,8 @@ export const endpointRoutes: Route[] = [
       return { status: 200, body: { webhook, warning } };
     },
   }),
-  route({
-    method: 'delete',
-    path: '/webhooks/{id}',
+  route.delete('/webhooks/{id}', {
     operationId: 'deleteWebhook',
-    tag: 'Webhooks',
-    scope: 'webhooks',
     summary: 'Delete a webhook endpoint',
     description:
       'Also deletes its deliveries. Nothing more is sent, except a request that is already under way.',
@@ -140,12 +133,8 @@ export const endpointRoutes: Route[] = [
       return { status: 200, body: { ok: true, id } };
     },
   }),
-  route({
-    method: 'post',
-    path: '/webhooks/{id}/rotate',
+  route.post('/webhooks/{id}/rotate', {
     operationId: 'rotateWebhookSecret',
-    tag: 'Webhooks',
-    scope: 'webhooks',
     summary: 'Replace the signing secret',
     description: [
       'For 24 hours `Service-Signature` still uses the current secret, and `Service-Signature-Next` the',
@@ -160,6 +149,84 @@ export const endpointRoutes: Route[] = [
     handle: async ({ caller, params: { id = '' } }, deps) => {
       const { endpoint, secret } = await rotateSecret(deps, caller, id);
       return { status: 200, body: { webhook: { ...endpoint, secret } } };
+    },
+  }),
+  route.post('/webhooks/{id}/test', {
+    operationId: 'testWebhook',
+    summary: 'Send a webhook.test event now and show the response',
+    description:
+      'One attempt without retries, regardless of the subscribed events, also for a disabled endpoint. Answers when the receiver does, after at most 10 seconds. The result does not affect the endpoint.',
+    answers: ok(
+      'The result of the delivery, also when the receiver failed.',
+      record({ delivery: testedDeliverySchema }),
+    ),
+    handle: async ({ caller, params: { id = '' } }, deps) => {
+      const delivery = await testEndpoint(deps, caller, id);
+      return { status: 200, body: { delivery } };
+    },
+  }),
+  route.get('/webhooks/{id}/deliveries', {
+    operationId: 'listDeliveries',
+    summary: 'Deliveries to a webhook endpoint, newest first',
+    description:
+      'Each is kept for 30 days, unless the operator configured another time, and at least until it has ended.',
+    query: deliveriesQuery,
+    answers: ok(
+      'A page of deliveries, with their newest attempts. `next_cursor` is null at the end.',
+      record({
+        deliveries: listOf(deliverySchema),
+        next_cursor: nullable(text),
+      }),
+    ),
+    handle: async ({ caller, params: { id = '' }, query }, deps) => ({
+      status: 200,
+      body: await listDeliveries(deps.orm.em.fork(), caller.workspaceId, id, {
+        ...query,
+        eventType: query.event_type,
+      }),
+    }),
+  }),
+  route.post('/webhooks/{id}/deliveries/{delivery}/replay', {
+    operationId: 'replayDelivery',
+    summary: 'Replay a delivery',
+    description: `Delivers the same event, byte for byte and with the same id, in up to six new attempts, the first one now. Their numbers continue. A pending delivery does not wait for its next attempt any longer. ${manyReplays}`,
+    answers: accepted(
+      'The delivery, which is pending again.',
+      record({ delivery: deliverySchema }),
+    ),
+    errors: ['delivery_not_final', 'webhook_disabled'],
+    handle: async ({ caller, params: { id = '', delivery: deliveryId = '' } }, deps) => {
+      const { delivery, toSync } = await replayDelivery(deps, caller, id, deliveryId);
+      toSync.forEach(deps.syncDelivery);
+      return { status: 202, body: { delivery } };
+    },
+  }),
+  route.post('/webhooks/{id}/replay', {
+    operationId: 'replayFailedDeliveries',
+    summary: 'Replay the failed and the waiting deliveries since a time',
+    description: `Replays every failed delivery whose \`created_at\` is not before \`since\`, including those that a disabled endpoint missed, and every pending one that waits for its next attempt, each with up to six new attempts. Delivered ones, and those whose attempt is under way or due, are skipped. One call replays at most ${maxBegun}, the failed ones first: call again until it answers 0. ${manyReplays}`,
+    query: {
+      since: {
+        description: 'A past time: RFC 3339 with Z or an offset.',
+        required: true,
+        schema: dateTime,
+      },
+    },
+    answers: accepted(
+      'How many deliveries are sent again.',
+      record({
+        replaying: {
+          ...count,
+          maximum: maxBegun,
+          description: 'How many deliveries are sent again.',
+        },
+      }),
+    ),
+    errors: ['webhook_disabled'],
+    handle: async ({ caller, params: { id = '' }, query }, deps) => {
+      const { replaying, toSync } = await replayFailed(deps, caller, id, query.since);
+      toSync.forEach(deps.syncDelivery);
+      return { status: 202, body: { replaying } };
     },
   }),
 ];
