@@ -24,13 +24,11 @@ const headBytes = 64 * 1024;
  *
  * The server detects the type from the bytes, with the same package, and refuses a record with another type. So the
  * detected type is used instead of the library's, which calls an animated PNG a PNG.
- *
- * @throws NetworkError when the file is gone or cannot be read.
  */
 export async function blobOf(file: PartMedia): Promise<Blob> {
   const hash = createHash('sha256');
   let head = Buffer.alloc(0);
-  for await (const chunk of bytesToSend(file)) {
+  for await (const chunk of fileBytes(file)) {
     hash.update(chunk);
     if (head.length < headBytes) {
       head = Buffer.concat([head, chunk]);
@@ -51,51 +49,17 @@ const blob = (hash: Buffer, mimeType: string, size: number): Blob => ({
   size,
 });
 
-/** The end of an MP4's brand, which follows the size and the name of its first box. */
-const brandEnd = 12;
-
-/**
- * The bytes of a file to upload. An M4V gets the brand of an MP4, which is the only difference between them: a server
- * detects the type from the brand (`video/x-m4v`), and a record may only show `video/mp4`.
- *
- * @throws NetworkError when the file is gone or cannot be read.
- */
-export async function* bytesToSend(file: PartMedia): AsyncGenerator<Buffer> {
-  let head: Buffer | null = Buffer.alloc(0);
-  for await (const chunk of fileBytes(file)) {
-    if (head === null) {
-      yield chunk;
-      continue;
-    }
-
-    head = Buffer.concat([head, chunk]);
-    if (head.length >= brandEnd) {
-      yield asMp4(head);
-      head = null;
-    }
-  }
-
-  if (head !== null) {
-    yield head;
-  }
-}
-
-const asMp4 = (head: Buffer): Buffer =>
-  head.toString('latin1', 4, 11) === 'ftypM4V'
-    ? Buffer.concat([head.subarray(0, 8), Buffer.from('mp42'), head.subarray(brandEnd)])
-    : head;
-
 /** Limit per attempt, in bytes. */
-const most = 32 * 1024 * 1024;
+const mostHeld = 32 * 1024 * 1024;
 
-/** The pictures of link cards that each attempt has made, by CID. A later attempt makes them again. */
+/** The pictures that each attempt has made, by CID: of link cards, and smaller versions of images. */
 const held = new WeakMap<Connection, Map<string, Buffer>>();
 
-/** Keeps the picture of a link card until its upload. @returns false when there is no room for it. */
+/** Keeps a picture until its upload. @returns false when there is no room for it. */
 export function holdPicture(connection: Connection, cid: string, bytes: Buffer): boolean {
   const pictures = held.get(connection) ?? new Map<string, Buffer>();
   const heldBytes = [...pictures.values()].reduce((sum, { length }) => sum + length, 0);
-  if (!pictures.has(cid) && heldBytes + bytes.length > most) {
+  if (!pictures.has(cid) && heldBytes + bytes.length > mostHeld) {
     return false;
   }
 

@@ -1,20 +1,11 @@
-import { Readable } from 'node:stream';
 import type { AppBskyRichtextFacet, Facet } from '@atproto/api';
 import { having, type Json } from '../../domain/json-schema.ts';
-import type { StreamedBody } from '../../runtime/egress/egress.ts';
 import { answerReader, quote } from '../answer.ts';
 import { cardMaker } from '../link-card/card-maker.ts';
 import { type Connection, type PartMedia, NetworkError, type PreparedPart } from '../network.ts';
+import { contentOf, contentOfBytes, type FileContent } from '../uploads/file-bytes.ts';
 import { isImage, isVideo, nameOf } from '../validation/files.ts';
-import {
-  blobOf,
-  blobOfBytes,
-  blobSchema,
-  bytesToSend,
-  heldPicture,
-  holdPicture,
-  type Blob,
-} from './blobs.ts';
+import { blobOf, blobOfBytes, blobSchema, heldPicture, holdPicture, type Blob } from './blobs.ts';
 import { uploadBlob } from './client.ts';
 import { fitImage, fittedBytes } from './images.ts';
 import { blueskySettings } from './rules.ts';
@@ -169,7 +160,6 @@ function firstLink(facets: readonly Facet[]): string | undefined {
  * files that no record names after some hours.
  *
  * @returns the CIDs of the parts' files. The pictures of link cards are uploaded too.
- * @throws NetworkError with `accepted: 'no'`: `media_refused` when the server refuses a file.
  */
 export async function uploadFiles(
   connection: Connection,
@@ -177,23 +167,27 @@ export async function uploadFiles(
 ): Promise<string[]> {
   const cids: string[] = [];
   for (const part of parts) {
-    const { blobs = [], thumb } = preparedPostOf(part);
+    const { blobs = [], thumb, encoded, processed } = preparedPostOf(part);
     if (blobs.length !== part.media.length) {
       throw new Error(`Part ${part.key} was prepared with other files.`);
     }
 
-    for (const [index, blob] of blobs.entries()) {
-      await uploadMedia(connection, part, index, blob);
+    for (const [index, file] of part.media.entries()) {
+      const blob = blobs[index]!;
+      if (encoded?.includes(index)) {
+        const { maxImageBytes } = blueskySettings(connection.settings);
+        const bytes = await fittedBytes(connection, file, blob, maxImageBytes);
+        await upload(connection, file.name, blob, () => contentOfBytes(bytes, blob.mimeType));
+      } else if (!processed?.includes(index)) {
+        await upload(connection, file.name, blob, () => contentOf(file, blob.mimeType));
+      }
       cids.push(blob.ref.$link);
     }
 
     if (thumb) {
       const bytes = heldPicture(connection, thumb.ref.$link) ?? throwPictureLost();
-      await upload(connection, {
-        name: 'the picture of the link card',
-        blob: thumb,
-        body: () => bodyOf(bytes),
-      });
+      const content = () => contentOfBytes(bytes, thumb.mimeType);
+      await upload(connection, 'the picture of the link card', thumb, content);
     }
   }
 
@@ -206,54 +200,21 @@ function throwPictureLost(): never {
   throw new NetworkError('internal', message, { accepted: 'no' });
 }
 
-async function uploadMedia(
-  connection: Connection,
-  part: PreparedPart,
-  index: number,
-  blob: Blob,
-): Promise<void> {
-  const file = part.media[index];
-  if (!file) {
-    return;
-  }
-
-  const { name } = file;
-  const { encoded, processed } = preparedPostOf(part);
-  if (processed?.includes(index)) {
-    return;
-  }
-  if (encoded?.includes(index)) {
-    const { maxImageBytes } = blueskySettings(connection.settings);
-    const bytes = await fittedBytes(connection, file, blob, maxImageBytes);
-    await upload(connection, { name, blob, body: () => bodyOf(bytes) });
-  } else {
-    const body = () => ({ stream: Readable.from(bytesToSend(file)), sizeBytes: file.sizeBytes });
-    await upload(connection, { name, blob, body });
-  }
-}
-
 const readUploaded = answerReader(having({ blob: blobSchema }));
 
-const bodyOf = (bytes: Buffer): StreamedBody => ({
-  stream: Readable.from([bytes]),
-  sizeBytes: bytes.length,
-});
-
-type PendingUpload = {
-  readonly name: string;
-  readonly blob: Blob;
-  /** Called once per request. */
-  readonly body: () => StreamedBody;
-};
-
-async function upload(connection: Connection, { name, blob, body }: PendingUpload): Promise<void> {
-  const answer = await withSession(connection, (authorization) => {
-    const file = { type: blob.mimeType, body: body() };
-    return uploadBlob(connection, { file, fileName: name }, authorization);
-  });
+/** @param content Called once per request. */
+async function upload(
+  connection: Connection,
+  fileName: string,
+  blob: Blob,
+  content: () => FileContent,
+): Promise<void> {
+  const answer = await withSession(connection, (authorization) =>
+    uploadBlob(connection, { file: content(), fileName }, authorization),
+  );
   const { blob: kept } = answer.as(readUploaded);
   if (kept.ref.$link !== blob.ref.$link || kept.mimeType !== blob.mimeType) {
-    const message = `The Bluesky server detected another media type for the file "${name}" (${kept.mimeType}, not ${blob.mimeType}).`;
+    const message = `The Bluesky server detected another media type for the file "${fileName}" (${kept.mimeType}, not ${blob.mimeType}).`;
     throw new NetworkError('media_refused', message, { accepted: 'no' });
   }
 }

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
-import { shrinkImage, type SmallerImage } from '../../runtime/media/shrink-image.ts';
+import { shrinkImage } from '../../runtime/media/shrink-image.ts';
 import { type Connection, NetworkError, type PartMedia } from '../network.ts';
 import { fileBytes } from '../uploads/file-bytes.ts';
 import { numberOf, sizesOf, nameOf } from '../validation/files.ts';
-import { blobOfBytes, type Blob } from './blobs.ts';
+import { blobOfBytes, heldPicture, holdPicture, type Blob } from './blobs.ts';
 
 /** A re-encoded image, as the record describes it. */
 type FittedImage = {
@@ -13,12 +13,7 @@ type FittedImage = {
   readonly warning: string;
 };
 
-/**
- * Re-encodes an image so that the network accepts it.
- *
- * @throws NetworkError with `accepted: 'no'`: `media_refused` when the image cannot be decoded or made small enough,
- *   and the errors of reading the file.
- */
+/** Re-encodes an image so that the network accepts it, and holds it for the upload. */
 export async function fitImage(
   connection: Connection,
   file: PartMedia,
@@ -26,6 +21,7 @@ export async function fitImage(
 ): Promise<FittedImage> {
   const { bytes, type, width, height } = await encode(connection, file, maxBytes);
   const blob = blobOfBytes(bytes, type);
+  holdPicture(connection, blob.ref.$link, bytes);
   const [limit, had] = sizesOf(maxBytes, file.sizeBytes);
   const size = `${numberOf(width)} × ${numberOf(height)} pixels`;
   const kind = type === 'image/webp' ? 'WebP' : 'JPEG';
@@ -36,8 +32,7 @@ export async function fitImage(
 /**
  * The bytes of an image that was re-encoded for a record.
  *
- * @throws NetworkError as `fitImage`; `internal` when the result differs from the first one, for example after an
- * upgrade.
+ * @throws NetworkError `internal` when the result differs from the first one, for example after an upgrade.
  */
 export async function fittedBytes(
   connection: Connection,
@@ -45,8 +40,9 @@ export async function fittedBytes(
   blob: Blob,
   maxBytes: number,
 ): Promise<Buffer> {
-  const { bytes } = await encode(connection, file, maxBytes);
-  if (blobOfBytes(bytes, blob.mimeType).ref.$link !== blob.ref.$link) {
+  const cid = blob.ref.$link;
+  const bytes = heldPicture(connection, cid) ?? (await encode(connection, file, maxBytes)).bytes;
+  if (blobOfBytes(bytes, blob.mimeType).ref.$link !== cid) {
     const message = `The file ${nameOf(file)} was made smaller with another result than before.`;
     throw new NetworkError('internal', message, { accepted: 'no' });
   }
@@ -54,16 +50,15 @@ export async function fittedBytes(
   return bytes;
 }
 
+/** In milliseconds, with the wait for a processor. Shorter than an attempt. */
+const encodeTimeoutMs = 3 * 60_000;
+
 async function encode({ workspaceId }: Connection, file: PartMedia, maxBytes: number) {
   const pixels = (file.width ?? Infinity) * (file.height ?? Infinity);
-  // A deleted file must not go out, although its smaller version may still be in memory.
-  (await file.open()).destroy();
-  const made = await encodedOnce(`${file.id} ${maxBytes}`, () =>
-    shrinkImage(
-      Readable.from(fileBytes(file)),
-      { maxBytes, pixels, workspaceId },
-      AbortSignal.timeout(encodeTimeoutMs),
-    ),
+  const made = await shrinkImage(
+    Readable.from(fileBytes(file)),
+    { maxBytes, pixels, workspaceId },
+    AbortSignal.timeout(encodeTimeoutMs),
   ).catch((error: unknown) => {
     if (error instanceof NetworkError) {
       throw error;
@@ -78,32 +73,4 @@ async function encode({ workspaceId }: Connection, file: PartMedia, maxBytes: nu
   }
 
   return made;
-}
-
-type Made = SmallerImage & { readonly bytes: Buffer };
-
-/** In milliseconds, with the wait for a processor. Shorter than an attempt. */
-const encodeTimeoutMs = 3 * 60_000;
-
-/** The number of images that this process keeps, usually of up to 2 MB each. */
-const mostKept = 32;
-
-/** Ordered by last use, oldest first. */
-const kept = new Map<string, Promise<Made | null>>();
-
-/**
- * Encodes an image once for all posts and attempts of this process that need it, because a large one takes a processor
- * for up to a minute.
- */
-function encodedOnce(key: string, make: () => Promise<Made | null>): Promise<Made | null> {
-  const image = kept.get(key) ?? make();
-  kept.delete(key);
-  kept.set(key, image);
-  const forget = () => kept.delete(key);
-  image.then((made) => made ?? forget(), forget);
-  const [oldest = ''] = kept.keys();
-  if (kept.size > mostKept) {
-    kept.delete(oldest);
-  }
-  return image;
 }

@@ -103,27 +103,20 @@ export const rules: Rules = {
   limits: limitsOf,
   validate: (content, settings) =>
     validateByLimits(content, limitsOf(settings), {
-      fileWarnings: (file) => fileWarnings(file, blueskySettings(settings)),
+      fileWarnings: (file) => fileWarnings(file, blueskySettings(settings).maxImageBytes),
     }),
 };
-
-/** Source: https://docs.bsky.app/docs/advanced-guides/rate-limits */
-const usualBlobBytes = 50 * 1024 * 1024;
 
 const shown = hasType('image/jpeg', 'image/png', 'image/webp');
 
 /** What Bluesky shows differently than expected, or may refuse. */
-function fileWarnings(
-  file: AttachmentFacts,
-  { maxImageBytes, isVideoLimitKnown }: BlueskySettings,
-): string[] {
+function fileWarnings(file: AttachmentFacts, maxImageBytes: number): string[] {
   const { type, sizeBytes } = file;
   const name = nameOf(file);
   const durationMs = file.durationMs ?? 0;
   const still = type === 'image/gif' ? 'a GIF' : `an animated ${animatedFormat(file)}`;
   const isStill = type === 'image/gif' || animatedFormat(file) !== undefined;
   const [imageLimit, imageSize] = sizesOf(maxImageBytes, sizeBytes);
-  const [usualLimit, videoSize] = sizesOf(usualBlobBytes, sizeBytes);
   return sentences(
     isStill && `Bluesky shows ${still} as a still image, and ${name} is one.`,
     isImage(file) &&
@@ -136,40 +129,21 @@ function fileWarnings(
     isImage(file) &&
       sizeBytes > maxImageBytes &&
       `Bluesky takes images of up to ${imageLimit}, and ${name} has ${imageSize}: it goes out smaller, as a JPEG, or as a WebP where it has transparency.`,
-    // Servers from before July 2026 do not report their limit. Most have the limit of Bluesky's own servers.
-    isVideo(file) &&
-      !isVideoLimitKnown &&
-      sizeBytes > usualBlobBytes &&
-      `This account's server does not say how large a video may be. Most take up to ${usualLimit}, and ${name} has ${videoSize}: the server may refuse it.`,
   );
 }
 
 type BlueskySettings = {
   /** Base URL of the app that shows the posts, without a trailing slash. Differs from Bluesky's for another app. */
   readonly webUrl: string;
-  /** Largest image of a record, in bytes; larger ones are re-encoded. A PDS from before 2026 accepts half of it. */
+  /** Larger images are re-encoded. */
   readonly maxImageBytes: number;
   readonly maxVideoBytes: number;
-  /** Whether `maxVideoBytes` comes from the account's server or the operator; otherwise it is a guess. */
-  readonly isVideoLimitKnown: boolean;
 };
-
-const defaults = {
-  webUrl: 'https://bsky.app',
-  // Source: lexicon `app.bsky.embed.images`.
-  maxImageBytes: 2_000_000,
-  maxVideoBytes: 100_000_000,
-};
-
-const bytes = { type: 'integer', minimum: 1 } as const;
 
 const storedSchema = mayHave({
   webUrl: { type: 'string', pattern: '^https?://[^/]' },
-  maxImageBytes: { type: 'integer', minimum: 100_000 },
-  /** Set by the operator. */
-  maxVideoBytes: bytes,
-  /** The largest file that the account's server accepts, as last read. */
-  blobUploadLimit: bytes,
+  /** The largest file that the account's server accepts, as last read. Servers from before July 2026 do not report it. */
+  blobUploadLimit: { type: 'integer', minimum: 1 },
 });
 export type StoredSettings = Value<typeof storedSchema>;
 
@@ -177,14 +151,11 @@ const read = answerReader(storedSchema);
 
 /** The settings of a channel, by default those of Bluesky's own app and servers. */
 export function blueskySettings(settings: Json): BlueskySettings {
-  const stored = read(settings) ?? {};
-  const { blobUploadLimit = Infinity, maxVideoBytes: own = Infinity } = stored;
-  const isVideoLimitKnown = Math.min(blobUploadLimit, own) < Infinity;
-  const { webUrl, maxImageBytes, maxVideoBytes } = { ...defaults, ...stored };
+  const { webUrl = 'https://bsky.app', blobUploadLimit } = read(settings) ?? {};
   return {
     webUrl,
-    maxImageBytes: Math.min(maxImageBytes, blobUploadLimit),
-    maxVideoBytes: isVideoLimitKnown ? Math.min(blobUploadLimit, own) : maxVideoBytes,
-    isVideoLimitKnown,
+    // Source: lexicon `app.bsky.embed.images`.
+    maxImageBytes: Math.min(2_000_000, blobUploadLimit ?? Infinity),
+    maxVideoBytes: blobUploadLimit ?? 100_000_000,
   };
 }

@@ -1,11 +1,11 @@
-import { Readable } from 'node:stream';
 import { flag, having, mayHave, text, textUpTo, type Value } from '../../domain/json-schema.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote, retryAtMs } from '../answer.ts';
 import { type Connection, NetworkError, type PartMedia } from '../network.ts';
 import { type NetworkRequest, sendNetworkRequest } from '../http.ts';
+import { contentOf } from '../uploads/file-bytes.ts';
 import { untilProcessed } from '../uploads/processing.ts';
-import { blobOf, blobSchema, bytesToSend, type Blob } from './blobs.ts';
+import { blobOf, blobSchema, type Blob } from './blobs.ts';
 import { unreadable } from './client.ts';
 import { describeServer } from './connect.ts';
 import { serviceToken } from './session.ts';
@@ -38,7 +38,8 @@ export async function processVideo(connection: Connection, file: PartMedia): Pro
     return job.blob;
   }
   if (!job?.jobId) {
-    throw uploadRefused(response, job, { service, file });
+    const words = job?.message || job?.error || '';
+    throw refusedBy(words, `did not accept the file "${file.name}"`, service, response);
   }
   const path = `/xrpc/app.bsky.video.getJobStatus?${new URLSearchParams({ jobId: job.jobId })}`;
   const { signal } = connection;
@@ -69,11 +70,8 @@ async function upload(
   // The upload does not contain the file's own name, which may reveal more than its owner wants to publish.
   const { ref } = await blobOf(file);
   const query = new URLSearchParams({ did: connection.remoteId, name: `${ref.$link}.mp4` });
-  const body = { stream: Readable.from(bytesToSend(file)), sizeBytes: file.sizeBytes };
-  return askService(connection, service, {
-    path: `/xrpc/app.bsky.video.uploadVideo?${query}`,
-    file: { type: 'video/mp4', body },
-  });
+  const path = `/xrpc/app.bsky.video.uploadVideo?${query}`;
+  return askService(connection, service, { path, file: contentOf(file, 'video/mp4') });
 }
 
 const jobSchema = mayHave({
@@ -118,34 +116,6 @@ function resultOf(
   );
 }
 
-function uploadRefused(
-  response: EgressResponse,
-  job: Job | null,
-  { service, file: { name } }: { readonly service: VideoService; readonly file: PartMedia },
-): NetworkError {
-  const { status } = response;
-  const serverMessage = job?.message || job?.error || '';
-  if (
-    status === 429 ||
-    /limit|disabled/iv.test(serverMessage) ||
-    job?.error === 'unconfirmed_email'
-  ) {
-    return refusedBy(
-      serverMessage.replaceAll(service.uploadToken, '…'),
-      `did not accept the file "${name}"`,
-      response,
-    );
-  }
-
-  const isRefused = status === 200 || (status >= 400 && status < 500 && status !== 408);
-  const quoted = quote(serverMessage, [service.uploadToken]);
-  return new NetworkError(
-    isRefused ? 'media_refused' : 'network_unavailable',
-    `Bluesky's video service did not accept the file "${name}" (HTTP ${status})${quoted && `: ${quoted}`}.`,
-    { accepted: 'no', server: 'answered' },
-  );
-}
-
 /** Converts videos for Bluesky's apps, and stores the result on the account's server. */
 type VideoService = {
   readonly baseUrl: string;
@@ -176,7 +146,8 @@ async function openVideoService(connection: Connection): Promise<VideoService | 
     const service = isOpen ? { baseUrl: connection.baseUrl, did } : bluesky;
     const limits = await limitsOf(connection, service);
     if (!limits.canUpload) {
-      throw refusedBy(limits.message ?? limits.error ?? '', 'accepts no video of this account');
+      const words = limits.message ?? limits.error ?? '';
+      throw refusedBy(words, 'accepts no video of this account');
     }
 
     const uploadBlob = 'com.atproto.repo.uploadBlob';
@@ -204,9 +175,10 @@ async function limitsOf(
   const method = 'app.bsky.video.getUploadLimits';
   const token = await serviceToken(connection, did, method, minute);
   const path = `/xrpc/${method}`;
-  const response = await askService(connection, { baseUrl, uploadToken: token }, { path });
+  const service = { baseUrl, uploadToken: token };
+  const response = await askService(connection, service, { path });
   if (response.status === 429) {
-    throw refusedBy('', 'accepts no more requests at the moment', response);
+    throw refusedBy('', 'accepts no more requests at the moment', service, response);
   }
 
   const limits = response.status === 200 ? readLimits(jsonOf(response)) : null;
@@ -233,23 +205,31 @@ const askService = (
     serviceName,
   );
 
-/** Errors that last. All others are daily limits, which end. */
+/** Errors that last. Other limits are daily. */
 const permanentRefusal = /not allowed|not old enough|e-?mail/iv;
 /** The service does not say when its daily limits end. */
 const limitRetryMs = 60 * 60_000;
 
-/** @param serverMessage The service's message. @param response The refused request's response. */
-function refusedBy(serverMessage: string, saying: string, response?: EgressResponse): NetworkError {
-  const quoted = quote(serverMessage.replaceAll('_', ' '), []);
+/** @param words The service's message. @param response Absent where the service answered that it accepts no video. */
+function refusedBy(
+  words: string,
+  saying: string,
+  service?: VideoService,
+  response?: EgressResponse,
+): NetworkError {
+  const { status = 429 } = response ?? {};
+  const quoted = quote(words.replaceAll('_', ' '), [service?.uploadToken ?? '']);
   const message = `${serviceName} ${saying}${quoted && `: ${quoted}`}.`;
-  if (permanentRefusal.test(serverMessage)) {
-    return new NetworkError('media_refused', message, { accepted: 'no', server: 'answered' });
+  const refused = { accepted: 'no', server: 'answered' } as const;
+  if (permanentRefusal.test(words)) {
+    return new NetworkError('media_refused', message, refused);
+  }
+  if (status === 429 || /limit|disabled/iv.test(words)) {
+    const nowMs = Date.now();
+    const retryAt = (response && retryAtMs(response, nowMs)) ?? nowMs + limitRetryMs;
+    return new NetworkError('rate_limited', message, { ...refused, retryAtMs: retryAt });
   }
 
-  const nowMs = Date.now();
-  return new NetworkError('rate_limited', message, {
-    accepted: 'no',
-    retryAtMs: (response && retryAtMs(response, nowMs)) ?? nowMs + limitRetryMs,
-    server: 'answered',
-  });
+  const isOfFile = status < 300 || (status >= 400 && status < 500 && status !== 408);
+  return new NetworkError(isOfFile ? 'media_refused' : 'network_unavailable', message, refused);
 }

@@ -1,8 +1,8 @@
-import { Readable } from 'node:stream';
 import { having, listOf, nullable, text, type Json, type Value } from '../../domain/json-schema.ts';
 import { answerReader, quote } from '../answer.ts';
 import { cardMaker, type CardPicture } from '../link-card/card-maker.ts';
 import { NetworkError, type Connection, type ThreadPart, type PreparedPart } from '../network.ts';
+import { contentOfBytes } from '../uploads/file-bytes.ts';
 import type { LinkedinAccess } from './client.ts';
 import { preparedOf } from './posts.ts';
 import { chosenIn } from './rules.ts';
@@ -78,13 +78,13 @@ type Thumbnail = { readonly urn: string } | { readonly warning: string };
 async function thumbnailOf(
   access: LinkedinAccess,
   { remoteId, signal }: Connection,
-  { bytes }: CardPicture,
+  { bytes, type }: CardPicture,
   link: string,
 ): Promise<Thumbnail> {
   const name = 'picture of the link card';
   try {
-    const body = { stream: Readable.from([bytes]), sizeBytes: bytes.length };
-    const urn = await bringImage(access, remoteId, { body, fileName: name });
+    const picture = { ...contentOfBytes(bytes, type), fileName: name };
+    const urn = await bringImage(access, remoteId, picture);
     await untilAvailable(access, { resource: 'images', urn, fileName: name }, { patienceMs });
     return { urn };
   } catch (error) {

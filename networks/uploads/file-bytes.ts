@@ -60,6 +60,11 @@ export const contentOf = (
   body: { stream: Readable.from(fileBytes(file, from, to)), sizeBytes: to - from },
 });
 
+export const contentOfBytes = (bytes: Buffer, type: string): FileContent => ({
+  type,
+  body: { stream: Readable.from([bytes]), sizeBytes: bytes.length },
+});
+
 /**
  * A form with texts and one file, built by hand, to stream the file with a length that is known in advance. The file's
  * own name is not sent, because it may reveal more than its owner wants to publish.

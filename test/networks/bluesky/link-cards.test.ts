@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import sharp from 'sharp';
 import { blueskyNetwork } from '../../../networks/bluesky/adapter.ts';
+import { holdPicture } from '../../../networks/bluesky/blobs.ts';
 import { pageFacts } from '../../../networks/link-card/page.ts';
 import type { Account, PreparedPart } from '../../../networks/network.ts';
 import { picture } from '../../support/media-files.ts';
@@ -282,4 +283,12 @@ test('a card’s image is decodable, upright and at most 1200 pixels wide', asyn
     Date.now(),
   );
   t.like(dataOf(part).thumb, { mimeType: 'image/webp' });
+});
+
+test('pictures have a memory limit, and one beyond it is reported', (t) => {
+  const connection = openConnection(t, account);
+  const large = Buffer.alloc(1024 ** 2);
+  const kept = Array.from({ length: 40 }, (_, n) => holdPicture(connection, `${n}`, large));
+  t.is(kept.filter(Boolean).length, 32);
+  t.true(holdPicture(connection, '0', large));
 });

@@ -32,20 +32,6 @@ test('a video is live as a video', async (t) => {
   t.deepEqual(bytes, file.bytes);
 });
 
-test("a video with Apple's brand is published as the MP4 that it is", async (t) => {
-  const { person, records, connection } = await connected(t);
-  for (const brand of ['M4V ', 'M4VH', 'M4VP']) {
-    const bytes = Buffer.from((await videoFile()).bytes).fill(brand, 8, 12);
-    const file = fileOf(bytes, { name: 'clip.m4v', type: 'video/mp4' });
-    await publish(blueskyNetwork, connection, partsWith([file], brand));
-
-    const embed = (await records()).at(-1)?.record.embed;
-    t.like(embed, { video: { mimeType: 'video/mp4' } }, brand);
-    const kept = AppBskyEmbedVideo.isMain(embed) && (await blobBytes(person.agent, embed.video));
-    t.deepEqual(kept, Buffer.from(bytes).fill('mp42', 8, 12));
-  }
-});
-
 // The video service.
 
 /** An account whose server has a video service in front. */

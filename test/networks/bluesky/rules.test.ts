@@ -82,25 +82,18 @@ test('an image of more than 2,000,000 bytes is accepted, with a warning that a s
     sized(50_000_001),
     '"photo.jpg" is too large for Bluesky: an image may have up to 50,000,000 bytes, and this has 50,000,001 bytes.',
   );
-  const older = against(blueskyRules, { maxImageBytes: 1_000_000 });
-  older.warns(t, sized(1_500_000), warning('1.0 MB', '1.5 MB'));
 });
 
-test("a video may have up to 100 MB, or the limit in the channel's settings", (t) => {
+test('a video may have up to 100 MB if its server names no limit', (t) => {
   const sized = (sizeBytes: number) => filesOf(video({ sizeBytes }));
   bluesky.takes(t, sized(100_000_000));
-  const limit = '"clip.mp4" is too large for Bluesky: a video may have up to';
+  bluesky.warns(t, sized(100_000_000));
   bluesky.refuses(
     t,
     sized(100_000_001),
-    `${limit} 100,000,000 bytes, and this has 100,000,001 bytes.`,
+    '"clip.mp4" is too large for Bluesky: a video may have up to 100,000,000 bytes, and this has 100,000,001 bytes.',
   );
-
-  const small = against(blueskyRules, { maxVideoBytes: 5_242_880 });
-  small.takes(t, sized(5_242_880));
-  small.refuses(t, sized(5_400_000), `${limit} 5.2 MB, and this has 5.4 MB.`);
-  const broken = against(blueskyRules, { maxVideoBytes: 'large' });
-  broken.takes(t, sized(100_000_000));
+  against(blueskyRules, { blobUploadLimit: 'large' }).takes(t, sized(100_000_000));
 });
 
 test("the server's blob limit decides the size of videos and images", (t) => {
@@ -115,29 +108,11 @@ test("the server's blob limit decides the size of videos and images", (t) => {
   const large = against(blueskyRules, { blobUploadLimit: 150_000_000 });
   large.takes(t, clip(150_000_000));
   large.warns(t, clip(150_000_000));
-  const own = against(blueskyRules, { blobUploadLimit: 150_000_000, maxVideoBytes: 1_000_000 });
-  own.refuses(
-    t,
-    clip(2_000_000),
-    '"clip.mp4" is too large for Bluesky: a video may have up to 1.0 MB, and this has 2.0 MB.',
-  );
-
   const tiny = against(blueskyRules, { blobUploadLimit: 500_000 });
   tiny.warns(
     t,
     filesOf(image({ sizeBytes: 600_000 })),
     'Bluesky takes images of up to 0.5 MB, and "photo.jpg" has 0.6 MB: it goes out smaller, as a JPEG, or as a WebP where it has transparency.',
-  );
-});
-
-test("a video of more than 50 MiB has a warning if the server's limit is unknown", (t) => {
-  const clip = (sizeBytes: number) => filesOf(video({ sizeBytes }));
-  bluesky.warns(t, clip(52_428_800));
-  bluesky.takes(t, clip(60_000_000));
-  bluesky.warns(
-    t,
-    clip(60_000_000),
-    'This account\'s server does not say how large a video may be. Most take up to 52.4 MB, and "clip.mp4" has 60.0 MB: the server may refuse it.',
   );
 });
 
