@@ -3,16 +3,13 @@ import { Parser, type Handler } from 'htmlparser2';
 /** More than real pages have. The parser's time is quadratic to the depth: half a megabyte of `<b>` takes 35 s. */
 const maxDepth = 256;
 
+type Handlers = Partial<Pick<Handler, 'onopentag' | 'onclosetag' | 'ontext'>>;
+
 /**
  * Reads untrusted HTML in time linear to its length, up to the first tag that is too deep. Names are in lower case, and
  * entities are decoded.
  */
-export const readHtml = (html: string, handlers: Handlers): void => htmlReader(handlers).end(html);
-
-type Handlers = Partial<Pick<Handler, 'onopentag' | 'onclosetag' | 'ontext'>>;
-
-/** As `readHtml`, for a text that comes in pieces. */
-export function htmlReader({ onclosetag, ...others }: Handlers): Pick<Parser, 'write' | 'end'> {
+export function readHtml(html: string, { onclosetag, ...others }: Handlers): void {
   let depth = 0;
   const parser = new Parser({
     ...others,
@@ -27,5 +24,5 @@ export function htmlReader({ onclosetag, ...others }: Handlers): Pick<Parser, 'w
       onclosetag?.(name, isImplied);
     },
   });
-  return parser;
+  parser.end(html);
 }

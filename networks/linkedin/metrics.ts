@@ -43,11 +43,6 @@ const metricTypes = {
   saves: 'POST_SAVE',
 } as const;
 
-type Name = keyof typeof metricTypes;
-
-/** The first API version with saves. */
-const savesSince = '202604';
-
 const readPoints = answerReader(having({ elements: listOf(mayHave({ count: anything })) }));
 
 /**
@@ -64,22 +59,20 @@ async function memberReading(access: LinkedinAccess, urn: string): Promise<PostR
     return null;
   }
 
-  const names = (Object.keys(metricTypes) as Name[]).filter(
-    (name) => name !== 'saves' || access.version >= savesSince,
-  );
   const counts: Record<string, unknown> = {};
   const refused: NetworkError[] = [];
-  for (const name of names) {
-    const answer = await pointOf(access, entity, metricTypes[name]);
+  const types = Object.values(metricTypes);
+  for (const type of types) {
+    const answer = await pointOf(access, entity, type);
     if (answer.status === 403) {
       refused.push(answer.refusal());
     } else {
-      counts[metricTypes[name]] = countOf(answer);
+      counts[type] = countOf(answer);
     }
   }
 
   const [first] = refused;
-  if (first && refused.length === names.length) {
+  if (first && refused.length === types.length) {
     throw first;
   }
   return Object.values(counts).some((count) => count !== undefined)

@@ -26,7 +26,6 @@ type BegunVideo = {
   readonly urn: string;
   readonly uploadToken: string;
   readonly expiresAtMs: number | null;
-  /** In order, without gaps. */
   readonly ranges: readonly Range[];
   readonly partIds: readonly string[];
 };
@@ -165,21 +164,12 @@ async function beginVideo({ access, owner, file }: Way): Promise<LinkedinUpload>
     fileName: file.name,
   } as const;
   const { value } = await ask(access, request, readVideo);
-  const ranges = value.uploadInstructions;
-  const isGapless = ranges.every(
-    ({ firstByte, lastByte }, index) =>
-      firstByte === (ranges[index - 1]?.lastByte ?? -1) + 1 && lastByte >= firstByte,
-  );
-  if (!isGapless || ranges.at(-1)?.lastByte !== fileSizeBytes - 1) {
-    throw unreadable('upload');
-  }
-
   return {
     kind: 'begun',
     urn: value.video,
     uploadToken: value.uploadToken ?? '',
     expiresAtMs: value.uploadUrlsExpireAt ?? null,
-    ranges,
+    ranges: value.uploadInstructions,
     partIds: [],
   };
 }

@@ -1,9 +1,9 @@
-import { anything, having, listOf, mayHave } from '../../domain/json-schema.ts';
+import { anything, having } from '../../domain/json-schema.ts';
 import { pasted } from '../../domain/texts.ts';
-import type { Egress, EgressResponse } from '../../runtime/egress/egress.ts';
+import type { Egress } from '../../runtime/egress/egress.ts';
 import type { Access } from '../client.ts';
 import { baseUrlOf } from '../http.ts';
-import { answerReader, jsonOf } from '../answer.ts';
+import { answerReader } from '../answer.ts';
 import type { CheckAccount } from '../network-entry.ts';
 import type { Account } from '../network.ts';
 import { getAs, idSchema } from './client.ts';
@@ -39,7 +39,7 @@ export async function connectMastodon(http: Egress, login: MastodonLogin): Promi
   const access = { http, baseUrl, credentials };
   const { id: remoteId, username, display_name: displayName } = await ownerOf(access);
   const { instance } = await instanceOf(access);
-  const handle = await shownHandle(http, { username, domain: instance.domain, baseUrl });
+  const handle = shownHandle(username, baseUrl, instance.domain);
   const settings = settingsOf(instance);
   return { baseUrl, remoteId, handle, displayName, credentials, session: null, settings };
 }
@@ -56,67 +56,15 @@ export const checkMastodon: CheckAccount = async (account) => {
 const ownerOf = (access: Access) =>
   getAs(access, '/api/v1/accounts/verify_credentials', 'prepare', readOwnAccount);
 
-type Named = {
-  readonly username: string;
-  /** The domain of the server's accounts, as it reports; undefined when it does not. */
-  readonly domain: string | undefined;
-  readonly baseUrl: string;
-};
-
 /**
- * The handle to display. A server may claim any domain, so a domain whose WebFinger does not lead to this server is
- * followed by the server: `@me@example.com (server.example)`.
+ * The handle to display. A server may claim any domain, so another one than its own is followed by the server:
+ * `@me@example.com (server.example)`. A domain without a dot is not on the Internet; the sandbox has one.
  */
-async function shownHandle(http: Egress, { username, domain, baseUrl }: Named): Promise<string> {
+function shownHandle(username: string, baseUrl: string, domain: string | undefined): string {
   const { host } = new URL(baseUrl);
   if (domain === undefined || domain.toLowerCase() === host) {
     return `@${username}@${host}`;
   }
 
-  const handle = `@${username}@${domain}`;
-  const isProved = isLocal.test(domain) || (await pointsTo(http, { username, domain, host }));
-  return isProved ? handle : `${handle} (${host})`;
-}
-
-/** A host without a dot is not on the Internet; the sandbox has one. */
-const isLocal = /^[a-z0-9\-]+$/iv;
-
-const isDomain = /^[\p{L}\p{N}\-]+(?:\.[\p{L}\p{N}\-]+)+(?::\d{1,5})?$/v;
-
-/**
- * Whether WebFinger at a domain leads to this server. The domain of a server with another host usually redirects there.
- *
- * Source: https://docs.joinmastodon.org/spec/webfinger/
- */
-async function pointsTo(
-  http: Egress,
-  { username, domain, host }: { username: string; domain: string; host: string },
-): Promise<boolean> {
-  if (!isDomain.test(domain)) {
-    return false;
-  }
-
-  const resource = encodeURIComponent(`acct:${username}@${domain}`);
-  const url = `https://${domain}/.well-known/webfinger?resource=${resource}`;
-  const headers = { accept: 'application/jrd+json, application/json', 'user-agent': 'Punctual' };
-  const response = await http
-    .request({ method: 'GET', url, headers, timeoutMs: 5000, maxBytes: 65_536 })
-    .catch(() => null);
-  return response !== null && addressesIn(response).some((one) => URL.parse(one)?.host === host);
-}
-
-const readLinks = answerReader(
-  having({ links: listOf(mayHave({ rel: anything, href: anything })) }),
-);
-
-function addressesIn(response: EgressResponse): string[] {
-  const { status, headers } = response;
-  if (status >= 300 && status < 400) {
-    return headers['location'] === undefined ? [] : [headers['location']];
-  }
-
-  const links = status === 200 ? (readLinks(jsonOf(response))?.links ?? []) : [];
-  return links.flatMap(({ rel, href }) =>
-    rel === 'self' && typeof href === 'string' ? [href] : [],
-  );
+  return `@${username}@${domain}${/^[a-z0-9\-]+$/iv.test(domain) ? '' : ` (${host})`}`;
 }

@@ -249,27 +249,6 @@ test('an upload URL gets no token unless it is LinkedIn’s, and none that egres
   t.deepEqual(foreign.told, [undefined]);
 });
 
-test('an answer with a gap between ranges is refused', async (t) => {
-  const file = await longVideo();
-  const { proxy, attempt, step } = await posting(t, [file]);
-  const uploadUrl = `${proxy.url}/dms-uploads/x/0`;
-  const value = {
-    video: 'urn:li:video:x',
-    uploadToken: '',
-    uploadInstructions: [
-      { uploadUrl, firstByte: 0, lastByte: 99 },
-      { uploadUrl, firstByte: 200, lastByte: file.sizeBytes - 1 },
-    ],
-  };
-  const begin = { method: 'POST', path: /videos\?action=initializeUpload$/ };
-  proxy.plan(begin, { kind: 'refused', answer: { status: 200, body: JSON.stringify({ value }) } });
-  t.like(await t.throwsAsync(sendStep(linkedin, attempt(), step)), {
-    code: 'network_unavailable',
-    accepted: 'no',
-  });
-  t.deepEqual(sizes(proxy), []);
-});
-
 test('a comment accepts no files', async (t) => {
   const { connection } = await connected(t);
   const parts = partsWith([], 'Post', 'Comment');
