@@ -63,15 +63,13 @@ export type Dialect<Said> = {
 
 /** A response, with what the network's dialect says about it. */
 export type Answer<Said> = EgressResponse & {
-  /** The content of an error response; empty when the network did not write it. */
   readonly said: () => Partial<Said>;
-  /** The error response as an error. */
   readonly refusal: () => NetworkError;
   /** For a success status with an unexpected body: the post may exist all the same. */
   readonly unreadable: () => NetworkError;
   /** Whether the network itself says that the subject of the request does not exist. */
   readonly isGone: () => boolean;
-  /** The content. @throws NetworkError for a refusal or an unexpected response. */
+  /** The content. */
   readonly as: <T>(read: Read<T>) => T;
 };
 
@@ -79,7 +77,6 @@ export function answersIn<Said extends object>(dialect: Dialect<Said>) {
   const { name, read, wordsOf, refusals } = dialect;
   const saidIn = (response: EgressResponse): Partial<Said> => read(jsonOf(response)) ?? {};
 
-  /** Converts an error response to a NetworkError. */
   const refusal = (response: EgressResponse, request: RefusedRequest, nowMs = Date.now()) => {
     const { status } = response;
     const refused = { ...request, response, status, said: saidIn(response), nowMs };
@@ -137,7 +134,7 @@ const fits = <Said>(one: Refusal<Said>, refused: Refused<Said>): boolean =>
   (one.on === undefined || one.on === refused.purpose) &&
   (one.if?.(refused) ?? true);
 
-/** The result of a `DELETE`. @throws NetworkError for a refusal. */
+/** The result of a `DELETE`. */
 export function removalOf(answer: Answer<object>): Removal {
   if (!isSuccess(answer) && !answer.isGone()) {
     throw answer.refusal();
@@ -174,12 +171,6 @@ export function networkClient<Said extends object, Own extends Access = Access>(
 ) {
   const answers = answersIn(dialect);
 
-  /**
-   * Sends one request. Returns refusals as answers.
-   *
-   * @throws NetworkError `access_lost` when the credentials contain no token, or one that is not valid in a header;
-   *   `network_unavailable` when no response came.
-   */
   async function call(access: Own, request: NamedRequest): Promise<Answer<Said>> {
     const accessToken = request.isPublic ? undefined : tokenOf(access);
     if (accessToken === undefined && !request.isPublic) {
@@ -200,7 +191,7 @@ export function networkClient<Said extends object, Own extends Access = Access>(
   const get = (access: Own, path: string, purpose: Purpose, named?: Partial<NamedRequest>) =>
     call(access, { method: 'GET', path, purpose, ...named });
 
-  /** One request with a checked response. @throws NetworkError for a refusal or an unexpected response. */
+  /** One request with a checked response. */
   const ask = async <T>(access: Own, request: NamedRequest, read: Read<T>): Promise<T> =>
     (await call(access, request)).as(read);
 
@@ -212,7 +203,7 @@ export function networkClient<Said extends object, Own extends Access = Access>(
     getAs: async <T>(access: Own, path: string, purpose: Purpose, read: Read<T>): Promise<T> =>
       (await get(access, path, purpose)).as(read),
 
-    /** One `DELETE`. @throws NetworkError for a refusal. */
+    /** One `DELETE`. */
     async remove(access: Own, request: Omit<NamedRequest, 'method' | 'purpose'>): Promise<Removal> {
       return removalOf(await call(access, { ...request, method: 'DELETE', purpose: 'remove' }));
     },

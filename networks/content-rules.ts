@@ -4,9 +4,7 @@ import type { MediaDetails } from '../domain/media.ts';
 import type { VideoOptions } from '../domain/post-view.ts';
 
 export type AttachmentFacts = {
-  /** The file's name in the media library, for messages. */
   readonly name: string;
-  /** MIME type, such as `image/jpeg` or `video/mp4`. */
   readonly type: string;
   readonly sizeBytes: number;
   /** In pixels, as displayed (after EXIF orientation); null when unknown. */
@@ -16,7 +14,6 @@ export type AttachmentFacts = {
   readonly durationMs: number | null;
   /** Null or absent: unknown, for files that were uploaded before details were read. */
   readonly details?: MediaDetails | null | undefined;
-  /** Alt text; null if none. */
   readonly altText: string | null;
 };
 
@@ -41,7 +38,6 @@ export function optionsFor(
   return { ...defaults, ...Object.fromEntries(known), ...own };
 }
 
-/** The content for one channel: its texts, in order, each with its files. */
 export type Content = {
   /** One text for a single post. Empty, or one empty string, for a post of media only. */
   readonly texts: readonly string[];
@@ -56,7 +52,6 @@ export type Content = {
 export type Measure = {
   readonly length: number;
   readonly limit: number;
-  /** The unit, for people: `characters`, `graphemes`, `bytes`. */
   readonly unit: string;
 };
 
@@ -82,11 +77,9 @@ export type FaultFacts = {
 export type ValidationResult = {
   /** Why the network would refuse the content: a sentence each, with the rule, the limit and the actual value. */
   readonly errors: readonly string[];
-  /** What the network would publish differently than expected. */
   readonly warnings: readonly string[];
   /** One per published text, in order. For a network without threads, at most one. */
   readonly texts: readonly Measure[];
-  /** The sentences about limits, as data. */
   readonly facts?: readonly FaultFacts[];
   /** The price for the publishing app, in US dollars; absent when it is free or the content has errors. */
   readonly priceUsd?: number;
@@ -104,7 +97,6 @@ export type Rules = {
    * for networks without threads. Default: false.
    */
   readonly comments?: boolean;
-  /** Whether the adapter can delete posts. Default: false. */
   readonly canUnpublish?: boolean;
   /** JSON Schema of `channel_options` and of a channel's defaults: an object whose fields are all optional. */
   readonly options: OptionsSchema;
@@ -159,7 +151,6 @@ const fileOptions = ({ properties }: OptionsSchema): string[] =>
     'format' in one && one.format === 'uuid' ? [name] : [],
   );
 
-/** The ids of the files that options refer to, by the option's name. */
 export const fileIdsIn = (schema: OptionsSchema, options: Options): Record<string, string> =>
   Object.fromEntries(
     fileOptions(schema).flatMap((name) => {
@@ -228,17 +219,13 @@ export type TextLimit = {
 };
 
 export type FileKind = {
-  /** The name of one file in messages: `image`. */
   readonly one: string;
-  /** Per post. */
   readonly max: number;
   /** Required number per post. Default: 0. */
   readonly min?: number;
-  /** MIME types, or `image/*` for all. */
   readonly types: readonly string[];
   readonly minBytes?: number;
   readonly maxBytes?: number;
-  /** Width times height. */
   readonly maxPixels?: number;
   readonly maxFrames?: number;
   readonly maxPixelsOfAllFrames?: number;
@@ -249,7 +236,6 @@ export type FileKind = {
   /** Checked only together with `maxDurationMs`. */
   readonly minDurationMs?: number;
   readonly maxDurationMs?: number;
-  /** Maximum ratio of the longer to the shorter side. */
   readonly maxAspect?: number;
   /** In `altTextUnit`; 0: no alt text is allowed; absent: no limit is known. */
   readonly maxAltText?: number;
@@ -259,11 +245,9 @@ export type FileKind = {
 
 /** A workspace's daily share (UTC) of a limit that the network sets for the operator's whole app. */
 export type Allowance = {
-  /** At least 1. */
   readonly perDay: number;
   /** The unit in the plural, for the error message. */
   readonly unit: string;
-  /** The setting that holds `perDay`. */
   readonly setting: string;
   /**
    * The cost of sending a part.

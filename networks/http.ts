@@ -42,7 +42,6 @@ export type NetworkRequest = {
   readonly body?: unknown;
   /** Sent instead of `body`, like an HTML form. */
   readonly form?: URLSearchParams;
-  /** Sent instead of `body`. */
   readonly file?: { readonly type: string; readonly body: StreamedBody };
   readonly purpose: Purpose;
 };

@@ -56,7 +56,6 @@ const mostFailures = 3;
  *
  * @param readOne Returns null when the network says nothing about the post.
  * @param patienceMs No further read begins after this time.
- * @throws NetworkError the first one, when nothing was read.
  */
 export async function readOneByOne(
   remoteIds: readonly string[],

@@ -221,7 +221,6 @@ export type Network = {
   readonly allowance?: Allowance | undefined;
 };
 
-/** The account data that a channel stores, as read when the account was connected. Contains secrets. */
 export type Account = {
   /** May differ from the given URL: a Bluesky account is on a PDS behind its provider's URL. */
   readonly baseUrl: string;

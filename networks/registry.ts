@@ -32,26 +32,17 @@ type Entry = ReturnType<NetworkEntry>;
 
 export type Networks = {
   readonly rules: Readonly<Record<Platform, Rules>>;
-  /** Connect accounts by tokens, for networks with an adapter. */
   readonly connectors: Readonly<Partial<Record<Platform, Connector>>>;
-  /** Connect accounts in a browser, for networks that support it. */
   readonly oauth: Readonly<Partial<Record<string, OauthEntry>>>;
-  /** Check an account, for networks that support it. */
   readonly checks: Readonly<Partial<Record<string, CheckAccount>>>;
-  /** Read a server's limits, for networks whose servers differ. */
   readonly limits: Readonly<Record<string, ReadLimits>>;
-  /** The page of an account, for networks where its URL is known. */
   readonly profileUrls: Readonly<Partial<Record<string, ProfileUrl>>>;
   /** Read the ids of posts from addresses; any address fits a network without it. */
   readonly postPages: Readonly<Partial<Record<string, PostPages>>>;
   readonly load: () => Promise<Readonly<Record<string, Network>>>;
 };
 
-/**
- * Reads the settings of every network, without loading adapters.
- *
- * @throws ConfigError with one line per invalid setting.
- */
+/** Reads the settings of every network, without loading adapters. */
 export function openNetworks(env: Env): Networks {
   const problems: string[] = [];
   const opened = entries.map(([platform, open]) => [platform, open(env, problems)] as const);

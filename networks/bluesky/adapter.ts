@@ -70,7 +70,6 @@ function sentParts(connection: Connection, posts: readonly PreparedPost[]): Sent
  * a whole thread can go out in one write.
  *
  * @param parts Parts that were already prepared keep their record keys, so that only one of two writes can succeed.
- * @throws NetworkError when a mention cannot be resolved at the moment, or a file cannot be read.
  */
 async function prepareThread(
   connection: Connection,
@@ -145,8 +144,6 @@ const refTo = (
  *
  * A mention whose handle does not resolve, and a link that is not a valid URL, stay plain text: the server would refuse
  * the whole post because of them.
- *
- * @throws what `didOf` throws.
  */
 async function facetsOf(text: string, didOf: ResolveHandle): Promise<Facet[]> {
   // The package has 400 modules, which take half a second to load; an API process never needs them.

@@ -6,7 +6,6 @@ import type { PartMedia, Connection } from '../network.ts';
 import { fileBytes } from '../uploads/file-bytes.ts';
 import { cidSchema } from './client.ts';
 
-/** A file on a server, as a record refers to it. */
 export const blobSchema = having({
   $type: { const: 'blob' },
   ref: having({ $link: cidSchema }),

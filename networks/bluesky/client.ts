@@ -21,7 +21,6 @@ export const cidSchema = { type: 'string', pattern: '^[a-z0-9]+$', maxLength: 25
 
 /** How a request proves which account it is for. */
 export type Authorization = {
-  /** Must not appear in any message. */
   readonly secret: string;
   readonly headersFor: (method: string, path: string) => Readonly<Record<string, string>>;
 };
@@ -33,7 +32,6 @@ export const bearerAuthorization = (accessJwt: string): Authorization => ({
 
 export type BlueskyAnswer = Answer<XrpcError>;
 
-/** Sends one request. Returns refusals as answers. */
 async function send(
   server: ServerAccess,
   request: NamedRequest & { readonly secrets?: readonly string[] },
@@ -63,7 +61,6 @@ export const xrpcQuery = (
   return send(server, { method: 'GET', path, purpose }, authorization);
 };
 
-/** Calls an XRPC procedure. Returns refusals as answers. */
 export const xrpcProcedure = (
   server: ServerAccess,
   method: string,
@@ -72,14 +69,12 @@ export const xrpcProcedure = (
 ): Promise<BlueskyAnswer> =>
   send(server, { method: 'POST', path: `/xrpc/${method}`, ...request }, authorization);
 
-/** Reads the account's identity. Returns refusals as answers. */
 export const getSession = (
   server: ServerAccess,
   authorization: Authorization,
 ): Promise<BlueskyAnswer> =>
   xrpcQuery(server, 'com.atproto.server.getSession', {}, 'prepare', authorization);
 
-/** Uploads a file. Returns refusals as answers. */
 export const uploadBlob = (
   server: ServerAccess,
   named: Pick<NamedRequest, 'file' | 'fileName'>,
@@ -91,11 +86,7 @@ export const uploadBlob = (
 
 const readDid = answerReader(having({ did: didSchema }));
 
-/**
- * Asks a server for the DID of a handle; null when there is none.
- *
- * @throws NetworkError when the server cannot resolve at the moment.
- */
+/** Asks a server for the DID of a handle; null when there is none. */
 export async function resolveHandle(server: ServerAccess, handle: string): Promise<string | null> {
   const method = 'com.atproto.identity.resolveHandle';
   const response = await xrpcQuery(server, method, { handle }, 'prepare');

@@ -24,7 +24,6 @@ import {
 } from './session.ts';
 
 type BlueskyLogin = {
-  /** The base URL of the account's PDS, or of its provider: `https://bsky.social`. */
   readonly baseUrl: string;
   /** A handle, with or without an @, or a DID. */
   readonly identifier: string;
@@ -46,10 +45,6 @@ type BlueskyLogin = {
  *
  * Afterwards the channel logs in by DID, at the account's own PDS: a handle can get another owner, and a provider's
  * common host may answer from a stale copy. The DID's document names the PDS, which has to confirm the account.
- *
- * @throws NetworkError `access_lost` for a wrong account or password, `network_unavailable` when no PDS answers, or not
- *   the directory.
- * @throws AppError `invalid_request` for an invalid URL.
  */
 export async function connectBluesky(http: Egress, login: BlueskyLogin): Promise<Account> {
   const baseUrl = baseUrlOf(pasted(login.baseUrl));
@@ -77,7 +72,6 @@ export async function connectBluesky(http: Egress, login: BlueskyLogin): Promise
  * Asks the account's own PDS whose session this is, because the server that the person named may claim any account.
  *
  * @returns the account's handle.
- * @throws NetworkError `access_lost` when the PDS does not confirm the account.
  */
 async function confirmedBy(
   server: ServerAccess,
@@ -105,8 +99,6 @@ const refused = (message: string): NetworkError =>
  * The URL of the account's PDS, from the document of its DID at the directory or at its own host: a server may claim
  * any account. A server without https is the operator's own, because the egress guard refuses others; it is believed,
  * since its accounts may be in no directory.
- *
- * @throws NetworkError `access_lost` when no document names an https server.
  */
 async function pdsBehind(
   http: Egress,
@@ -157,7 +149,6 @@ function pdsOf(didDoc: unknown, did: string): string | null {
   return url?.protocol === 'https:' ? url.origin : null;
 }
 
-/** Reads the response of `com.atproto.server.getSession`; null for an unexpected shape. */
 export const readProfile = answerReader(
   having(
     { did: didSchema, handle: { type: 'string', minLength: 1, maxLength: 253 } },
@@ -228,11 +219,7 @@ const readDescription = answerReader(having({ did: didSchema }, { blobUploadLimi
 
 type Description = NonNullable<ReturnType<typeof readDescription>>;
 
-/**
- * Asks a server for its public description.
- *
- * @throws NetworkError when the server does not answer, or sends an unexpected response.
- */
+/** Asks a server for its public description. */
 export async function describeServer(server: ServerAccess): Promise<Description> {
   const answer = await xrpcQuery(server, 'com.atproto.server.describeServer', {}, 'prepare');
   return answer.as(readDescription);
@@ -242,8 +229,6 @@ const readLimit = answerReader<number>({ type: 'integer', minimum: 1 });
 
 /**
  * Asks a server for its largest file size. Servers from before July 2026 do not say; the setting then stays unchanged.
- *
- * @throws NetworkError when the server does not answer, or sends an unexpected response.
  */
 export async function readLimits(http: Egress, baseUrl: string): Promise<Record<string, Json>> {
   const limit = readLimit((await describeServer({ http, baseUrl })).blobUploadLimit);

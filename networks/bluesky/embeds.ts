@@ -19,11 +19,7 @@ type PreparedFiles = Required<
   readonly embed: Json;
 };
 
-/**
- * Computes the blobs of a post's files, shrinks images that are too large, and has videos processed.
- *
- * @throws NetworkError when a file cannot be read or shown.
- */
+/** Computes the blobs of a post's files, shrinks images that are too large, and has videos processed. */
 export async function prepareFiles(
   connection: Connection,
   media: readonly PartMedia[],
@@ -61,7 +57,6 @@ export async function prepareFiles(
 type ShownFile = {
   readonly file: Pick<PartMedia, 'type' | 'altText'>;
   readonly blob: Blob;
-  /** In pixels; null when unknown. */
   readonly width: number | null;
   readonly height: number | null;
 };
@@ -72,7 +67,6 @@ type ShownFile = {
  * Source: lexicons `app.bsky.embed.images` and `app.bsky.embed.video`.
  *
  * @returns null when there are no files.
- * @throws NetworkError `media_refused` for a mixture that a record cannot contain.
  */
 function embedOf(files: readonly ShownFile[]): Json {
   const images: Json[] = [];

@@ -5,7 +5,6 @@ import { fileBytes } from '../uploads/file-bytes.ts';
 import { numberOf, sizesOf, nameOf } from '../validation/files.ts';
 import { blobOfBytes, heldPicture, holdPicture, type Blob } from './blobs.ts';
 
-/** A re-encoded image, as the record describes it. */
 type FittedImage = {
   readonly blob: Blob;
   readonly width: number;
@@ -29,11 +28,7 @@ export async function fitImage(
   return { blob, width, height, warning };
 }
 
-/**
- * The bytes of an image that was re-encoded for a record.
- *
- * @throws NetworkError `internal` when the result differs from the first one, for example after an upgrade.
- */
+/** The bytes of an image that was re-encoded for a record. */
 export async function fittedBytes(
   connection: Connection,
   file: PartMedia,

@@ -25,7 +25,6 @@ const credentialsSchema = having({
 
 export type BlueskyCredentials = Value<typeof credentialsSchema>;
 
-/** Reads an app password's credentials; null for anything else. */
 const readCredentials = answerReader(credentialsSchema);
 
 const readLogin = answerReader(
@@ -46,9 +45,6 @@ export type Login = NonNullable<ReturnType<typeof readLogin>>;
  * Signs in with an app password.
  *
  * The refresh token in the response is not used: using one twice ends the session, and two workers could do so.
- *
- * @throws NetworkError with `accepted: 'no'`, because no post was sent yet: `access_lost` when the password or the
- *   account is no longer valid.
  */
 export async function logIn(server: ServerAccess, credentials: BlueskyCredentials): Promise<Login> {
   const { identifier, appPassword: password } = credentials;
@@ -70,7 +66,6 @@ export async function logIn(server: ServerAccess, credentials: BlueskyCredential
 /** A token that ends sooner than this could expire on the way to the server. */
 const marginMs = 60_000;
 
-/** The stored part of a login, without the refresh token. */
 const sessionSchema = having({ accessJwt: tokenSchema });
 
 export type BlueskySession = Value<typeof sessionSchema>;
@@ -86,8 +81,6 @@ type AccountConnection = ServerAccess &
  * Calls the server with the account's access: the grant's token, if it was connected in a browser. With an app password
  * it is the stored token while that is valid, otherwise a new login, which is stored for the next attempt. A token that
  * the server refuses is replaced and the call repeated, because the refused call did nothing.
- *
- * @throws NetworkError `access_lost` when the account is inaccessible, or is not the connected one.
  */
 export async function withSession(
   connection: AccountConnection,
@@ -113,7 +106,7 @@ export async function withSession(
     : response;
 }
 
-/** Sends a query with the account's session. @throws NetworkError for a refusal or an unexpected response. */
+/** Sends a query with the account's session. */
 export async function queryWithSession<T>(
   connection: AccountConnection,
   method: string,

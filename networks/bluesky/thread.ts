@@ -36,7 +36,6 @@ const preparedSchema = having(
     /** Indexes of the files that the video service put on the server. */
     processed: listOf(count),
     thumb: blobSchema,
-    /** What differs from the owner's post. */
     warnings: listOf(text),
   },
 );
@@ -45,7 +44,6 @@ export type PreparedPost = Value<typeof preparedSchema>;
 
 const read = answerReader(preparedSchema);
 
-/** @throws Error for data that this network's `prepare` did not make: a bug, or a foreign row. */
 export function preparedPostOf(part: PreparedPart): PreparedPost {
   const post = read(part.data);
   if (!post) {
@@ -89,8 +87,6 @@ const readWritten = answerReader(anyFields);
  *
  * `applyWrites` is used for a single post too: it refuses an existing key, so it can only create. A repeated write gets
  * an error (500 on Bluesky's own server); the records then show whether the first write succeeded.
- *
- * @throws NetworkError
  */
 export async function writeThread(
   connection: Connection,

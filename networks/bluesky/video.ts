@@ -19,8 +19,6 @@ const patienceMs = 120_000;
  * stored between attempts.
  *
  * @returns the blob of the result; null when the service is not available to this account.
- * @throws NetworkError with `accepted: 'no'`: `media_refused` when the service cannot process the video, `rate_limited`
- *   at the account's limit, `network_unavailable` while the service is still processing.
  */
 export async function processVideo(connection: Connection, file: PartMedia): Promise<Blob | null> {
   const service = await openVideoService(connection);
@@ -135,8 +133,6 @@ const uploadTokenSeconds = 30 * minute;
  *
  * @returns null when the account's server or the service does not support this. The file is then uploaded to the
  * server.
- * @throws NetworkError `rate_limited` when the service takes no video of the account at the moment, `media_refused`
- *   when it takes none at all, `access_lost`.
  */
 async function openVideoService(connection: Connection): Promise<VideoService | null> {
   try {
@@ -188,7 +184,6 @@ async function limitsOf(
   return limits;
 }
 
-/** Returns refusals as responses. */
 const askService = (
   { http, signal }: Connection,
   { baseUrl, uploadToken }: VideoService,

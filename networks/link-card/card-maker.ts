@@ -15,7 +15,6 @@ import {
   type FetchedPage,
 } from './page.ts';
 
-/** A preview of a link in a post, from the metadata of its page. */
 type LinkCard = {
   readonly url: string;
   readonly title: string;
@@ -41,7 +40,6 @@ const enter = createFairQueue({ all: 8, each: 1 });
 type PictureBounds = {
   readonly maxBytes: number;
   readonly maxSide: number;
-  /** Forces a JPEG. */
   readonly isOpaque?: boolean;
   readonly workspaceId?: string | undefined;
 };

@@ -13,7 +13,6 @@ export type FetchedPage = {
 
 /** How much of a page is read. Video sites put 700 kB of scripts before their metadata. */
 const maxRead = 2 * 1024 * 1024;
-/** Larger pages are refused unread. */
 const maxBytes = 20 * 1024 * 1024;
 
 export const fetching = { stallMs: 5000, timeoutMs: 10_000, maxRedirects: 5 };
@@ -26,7 +25,6 @@ export class NoPageError extends Error {
   override readonly name = 'NoPageError';
 }
 
-/** @throws NoPageError; the errors of the download. */
 export async function readPage(
   downloads: Downloader,
   url: string,
@@ -97,7 +95,6 @@ function decoderOf(encoding: string) {
 type PageFacts = {
   readonly title: string;
   readonly description: string;
-  /** The URL of a picture, as written in the page. */
   readonly image: string;
 };
 

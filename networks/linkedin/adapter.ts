@@ -69,7 +69,6 @@ export function createLinkedinNetwork(version: string): Network {
   };
 }
 
-/** @throws NetworkError with `accepted: 'no'`. */
 async function upload(
   access: LinkedinAccess,
   connection: Connection,
@@ -120,7 +119,6 @@ function withDoubt(finding: Finding | null, { text, data }: PreparedPart): Findi
   return { kind: 'absent', data: [noted], isHidden: finding === null };
 }
 
-/** @param post The post that the part is a comment on, if it is one. */
 type Place = { readonly part: PreparedPart; readonly post: SentPart | undefined };
 
 const placeOf = (step: PublishStep): Place => ({ part: onlyPart(step), post: step.sent[0] });

@@ -11,7 +11,6 @@ export const addressSchema = {
 } as const;
 
 export type LinkedinAccess = Access & {
-  /** Of the API: `YYYYMM`. */
   readonly version: string;
 };
 

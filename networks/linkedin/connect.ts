@@ -10,7 +10,6 @@ import { ask, get, type LinkedinAccess, getAs } from './client.ts';
 import { linkedinSettings, linkedinWebUrl, type LinkedinSettings } from './rules.ts';
 
 type LinkedinToken = {
-  /** The base URL of the API: `https://api.linkedin.com`. */
   readonly baseUrl: string;
   readonly accessToken: string;
   readonly version: string;
@@ -25,9 +24,6 @@ type LinkedinLogin = LinkedinToken & {
  * Asks LinkedIn for the token's member, or whether the member may post for an organisation. Creates nothing.
  *
  * A member's token has the scopes `openid`, `profile` and `w_member_social`, an organisation's `w_organization_social`.
- *
- * @throws NetworkError `access_lost` for an invalid token, `permission_missing` for one without the scopes.
- * @throws AppError `invalid_request` for an invalid organisation or URL.
  */
 export async function connectLinkedin(http: Egress, login: LinkedinLogin): Promise<Account> {
   const organization = login.organization?.trim() ?? '';
@@ -39,8 +35,6 @@ export async function connectLinkedin(http: Egress, login: LinkedinLogin): Promi
 /**
  * All accounts that a token may post as: the member, and organisations. Each kind needs its own scopes, and few apps
  * have both.
- *
- * @throws NetworkError `permission_missing` when there are none.
  */
 export async function linkedinAccounts(http: Egress, token: LinkedinToken): Promise<Account[]> {
   const access = accessBy(http, token);
@@ -63,7 +57,6 @@ export async function linkedinAccounts(http: Egress, token: LinkedinToken): Prom
   return accounts;
 }
 
-/** Checks whether a member or an organisation is still accessible. */
 export const checkLinkedin = async (
   account: Parameters<CheckAccount>[0],
   version: string,
@@ -102,7 +95,6 @@ function accountOf(
 type Named = {
   readonly urn: string;
   readonly handle: string;
-  /** The display name, if LinkedIn reports one. */
   readonly name: string | undefined;
 };
 
@@ -131,7 +123,6 @@ const readOrganization = answerReader(
   mayHave({ vanityName: nameSchema, localizedName: nameSchema }),
 );
 
-/** The roles that may post for an organisation. */
 const posting = new Set([
   'ADMINISTRATOR',
   'CONTENT_ADMIN',
@@ -150,8 +141,6 @@ const idIn = (urn: string): string | undefined =>
  * An organisation for which the token's member may post.
  *
  * @param named Its id or its URN.
- * @throws NetworkError `permission_missing` when the member may not post for it.
- * @throws AppError `invalid_request` for an invalid name.
  */
 async function organizationOf(access: LinkedinAccess, named: string): Promise<Named> {
   const id = idIn(named);

@@ -42,7 +42,6 @@ export async function createPost(
 }
 
 type Content = {
-  /** The URNs of the part's files, in order. */
   readonly files: readonly string[];
   /** Only for a post without files. */
   readonly card: LinkCard | null;

@@ -9,7 +9,6 @@ import { chosenIn } from './rules.ts';
 import { untilAvailable } from './media-status.ts';
 import { bringImage } from './uploads.ts';
 
-/** The card of a post, or why it has none. */
 const cardSchema = having({
   /** Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api */
   article: nullable(
@@ -17,7 +16,6 @@ const cardSchema = having({
       { source: text, title: text },
       {
         description: text,
-        /** The URN of an image. */
         thumbnail: text,
       },
     ),
@@ -32,18 +30,14 @@ const pictureBounds = { maxBytes: 1_000_000, maxSide: 1200, isOpaque: true };
 /** A thumbnail that is not processed within this time is left out. */
 const patienceMs = 15_000;
 
-/** The stored value is sealed, so only this service wrote it. */
 const readCard = answerReader(cardSchema);
 
-/** The stored card of a post; null when there is none. */
 export const keptCard = (connection: Connection, part: ThreadPart): LinkCard | null =>
   part.media.length > 0 ? null : readCard(connection.uploadsOf(part));
 
 /**
  * Makes the card of a post's first link once, because LinkedIn does not make cards itself. Every attempt sends the
  * stored card, so that LinkedIn recognises a repeated post as a duplicate.
- *
- * @throws NetworkError when the post itself could not go out either. A failure of only the card gives a warning.
  */
 export async function keepCard(
   access: LinkedinAccess,
@@ -114,7 +108,6 @@ export function firstLink(postText: string): string | undefined {
   return undefined;
 }
 
-/** Cuts a link at a closing bracket without an opening one. */
 function beforeOpenBracket(link: string): string {
   let depth = 0;
   for (const { 0: bracket, index } of link.matchAll(/[\(\)]/gv)) {

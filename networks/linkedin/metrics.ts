@@ -51,7 +51,6 @@ const readPoints = answerReader(having({ elements: listOf(mayHave({ count: anyth
  * Source: https://learn.microsoft.com/linkedin/marketing/community-management/members/post-statistics
  *
  * @returns null when LinkedIn reports nothing about the post.
- * @throws NetworkError `permission_missing` when the app may read no metric at all.
  */
 async function memberReading(access: LinkedinAccess, urn: string): Promise<PostReading | null> {
   const entity = entityOf(urn);
@@ -186,7 +185,7 @@ async function followersOfMember(access: LinkedinAccess): Promise<number | null>
   return countIn(answer?.elements[0]?.memberFollowersCount) ?? null;
 }
 
-/** Null when the app may not read it. @throws NetworkError after any other failure. */
+/** Null when the app may not read it. */
 async function getPermitted<T>(
   access: LinkedinAccess,
   path: string,

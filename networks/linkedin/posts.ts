@@ -15,7 +15,6 @@ import { get, remove, type LinkedinAccess } from './client.ts';
 
 export type Author = { readonly urn: string; readonly webUrl: string };
 
-/** Data that all attempts of a part share. */
 const preparedSchema = having(
   {
     /** Posts of this part are not older than this time, by our clock. */
@@ -32,7 +31,6 @@ export type Prepared = Value<typeof preparedSchema>;
 
 const readPrepared = answerReader(preparedSchema);
 
-/** @throws Error for data that `prepare` did not make. */
 export function preparedOf(data: Json): Prepared {
   const prepared = readPrepared(data);
   if (!prepared) {
@@ -69,7 +67,6 @@ const postUrnPattern = `^${postUrn}$`;
 
 const isPostUrn = new RegExp(postUrnPattern, 'v');
 
-/** The URN of a post, or null for anything else. */
 export const postUrnOf = (value: string | undefined): string | null =>
   value !== undefined && isPostUrn.test(value) ? value : null;
 
@@ -89,7 +86,6 @@ const commentUrnPattern = new RegExp(String.raw`^urn:li:comment:\(${postUrn},[0-
 /** Whether a URN names a comment in LinkedIn's own form: the post's URN and the comment's id. */
 export const isCommentUrn = (value: string): boolean => commentUrnPattern.test(value);
 
-/** The page of a post. @param webUrl Base URL of the website, without a trailing slash. */
 export const postPage = (webUrl: string, urn: string): string => `${webUrl}/feed/update/${urn}/`;
 
 export function commentPage(webUrl: string, urn: string, commentUrn: string): string {

@@ -126,7 +126,6 @@ const defaults: LinkedinSettings = { isOrganization: false, webUrl: 'https://www
 
 const readSettings = answerReader<Partial<LinkedinSettings>>({ ...settingsSchema, required: [] });
 
-/** The settings of a channel. Missing or malformed ones default to a member's on LinkedIn itself. */
 export const linkedinSettings = (settings: Json): LinkedinSettings => ({
   ...defaults,
   ...readSettings(settings),

@@ -30,7 +30,6 @@ type BegunVideo = {
   readonly partIds: readonly string[];
 };
 
-/** The upload of a file, as stored in the ledger. */
 export type LinkedinUpload =
   | BegunVideo
   /** Uploaded. A second send uses the same URN, so that LinkedIn recognises the duplicate. */
@@ -50,7 +49,6 @@ const whole = (urn: string): LinkedinUpload => ({
 
 type Way = {
   readonly access: LinkedinAccess;
-  /** The URN of the posting account. */
   readonly owner: string;
   readonly file: PartMedia;
 };

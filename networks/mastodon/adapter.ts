@@ -95,7 +95,6 @@ const textsOf = (part: ThreadPart): string[] =>
  * Source: https://docs.joinmastodon.org/methods/media/
  *
  * @returns the file's id for a status.
- * @throws NetworkError with `accepted: 'no'`: `media_refused` when the server refuses the file.
  */
 async function uploadFile(access: Access, file: PartMedia): Promise<string> {
   const altText = file.altText?.trim() ?? '';
@@ -125,12 +124,10 @@ async function uploadFile(access: Access, file: PartMedia): Promise<string> {
   });
 }
 
-/** How long a server may process a video after the upload. */
 const patienceMs = 120_000;
 
 /** Reads an uploaded file, which has no URL while the server is processing it. */
 const readAttachment = answerReader(having({ id: idSchema }));
 
-/** The usual file extension, which some servers check. */
 const endingOf = (type: string): string =>
   type === 'video/quicktime' ? 'mov' : (type.split('/')[1] ?? '').replaceAll(/[^a-z0-9]/gu, '');

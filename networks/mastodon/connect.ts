@@ -10,7 +10,6 @@ import { getAs, idSchema } from './client.ts';
 import { instanceOf, settingsOf } from './settings.ts';
 
 type MastodonLogin = {
-  /** The server's base URL: `https://mastodon.example`. */
   readonly baseUrl: string;
   /** With the scopes `read:accounts`, `read:statuses`, `write:statuses` and `write:media`. */
   readonly accessToken: string;
@@ -26,13 +25,7 @@ const readOwnAccount = answerReader(
   ),
 );
 
-/**
- * Reads the account of a token, and the server's limits. Creates nothing.
- *
- * @throws NetworkError `access_lost` for an invalid token, `permission_missing` for one that may not read the account,
- *   `network_unavailable` when there is no Mastodon API at the URL.
- * @throws AppError `invalid_request` for an invalid URL.
- */
+/** Reads the account of a token, and the server's limits. Creates nothing. */
 export async function connectMastodon(http: Egress, login: MastodonLogin): Promise<Account> {
   const baseUrl = baseUrlOf(pasted(login.baseUrl));
   const credentials = { accessToken: pasted(login.accessToken) };

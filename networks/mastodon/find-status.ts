@@ -12,7 +12,6 @@ const notOffered: ReadonlySet<number> = new Set([400, 403, 404, 405, 410, 422, 5
 
 /** Servers allow 300 calls per account in five minutes, and a reconcile makes up to ten others. */
 const mostSources = 100;
-/** UTF-16 units of sources per search. */
 const mostCompared = 2_000_000;
 
 /**
@@ -21,8 +20,6 @@ const mostCompared = 2_000_000;
  *
  * Each source is a call, so sources are read only for statuses whose HTML has the text. If none matches, those that
  * share words with the text are read, because a server may render a text differently (Markdown).
- *
- * @throws NetworkError with `accepted: 'unknown'` when the server cannot answer at the moment.
  */
 export async function statusesWithText(
   access: Access,
@@ -85,13 +82,11 @@ async function bySource(
 
 const readSource = answerReader(having({ text: comparedText }));
 
-/** @returns null when the server does not offer sources. */
 async function sourceOf(access: Access, { id }: Status): Promise<string | null> {
   const path = `/api/v1/statuses/${encodeURIComponent(id)}/source`;
   return (await offered(access, path))?.as(readSource).text ?? null;
 }
 
-/** Reads `GET /api/v1/apps/verify_credentials`. */
 const readApplication = answerReader(applicationSchema);
 
 /**
@@ -108,7 +103,7 @@ async function byOurApplication(access: Access, statuses: Status[]): Promise<Sta
   return statuses.filter(({ application }) => !ours || !application || application.name === ours);
 }
 
-/** @returns null when the server does not support the call. @throws NetworkError for any other refusal. */
+/** @returns null when the server does not support the call. */
 async function offered(access: Access, path: string): Promise<MastodonAnswer | null> {
   const answer = await get(access, path, 'reconcile');
   if (notOffered.has(answer.status)) {
@@ -181,7 +176,6 @@ function hasLetters(text: string, letters: string): boolean {
 export const isSameContent = ({ content = '' }: Status, sought: SoughtText): boolean =>
   content.length <= sought.maxHtml && isAlike(plain(content), sought);
 
-/** How many of the text's words appear in a status's HTML or links. */
 function sharedWords({ content = '' }: Status, sought: SoughtText): number {
   const { words, maxText, maxHtml } = sought;
   const html = content.slice(0, maxHtml);
@@ -216,7 +210,6 @@ function plain(html: string): string {
   return text;
 }
 
-/** Runs of letters and digits. */
 const runs = /[\p{L}\p{N}]+/gu;
 
 const letterForm = (text: string): string => normalized(withoutHosts(text), 'NFKC').toLowerCase();

@@ -58,7 +58,6 @@ const pauses = new WeakMap<Egress, Map<string, number>>();
 
 const accountKey = ({ baseUrl, remoteId }: Connection): string => `${baseUrl} ${remoteId}`;
 
-/** @throws NetworkError `rate_limited`, without a request. */
 function assertMayRead(connection: Connection): void {
   const waiting = pauses.get(connection.http);
   const untilMs = waiting?.get(accountKey(connection)) ?? 0;

@@ -5,7 +5,6 @@ import { TokenRefusal } from '../oauth/authorization-server.ts';
 import { sendNetworkRequest, type NetworkRequest } from '../http.ts';
 import { serverName } from './client.ts';
 
-/** A server's OAuth metadata. */
 export type ServerMetadata = {
   readonly usesPkce: boolean;
   /** Null when its responses may not contain the issuer. */
@@ -25,8 +24,6 @@ const readMetadata = answerReader(
 /**
  * Reads the metadata of RFC 8414, which Mastodon has since version 4.3. A server without them, such as GoToSocial, gets
  * the plain code flow.
- *
- * @throws NetworkError `network_unavailable` when no response came.
  */
 export async function readServerMetadata(
   context: OauthContext,
@@ -56,12 +53,10 @@ const plain = (url: string): string | undefined => URL.parse(url)?.href.replace(
 /** The scopes that the adapter needs. Narrower than `read` and `write`, so that a token permits nothing else. */
 export const scopes = ['read:accounts', 'read:statuses', 'write:statuses', 'write:media'];
 
-/** The server and the purpose of a registration. */
 type Registering = {
   readonly context: OauthContext;
   /** The server's own URL, under which the registration is stored. */
   readonly baseUrl: string;
-  /** The base URL of its API. */
   readonly root: string;
   readonly redirectUri: string;
 };
@@ -69,9 +64,6 @@ type Registering = {
 /**
  * This service's registration at a server. Registers again when the server no longer knows it: Mastodon deletes
  * registrations that are not used within a day.
- *
- * @throws OauthError
- * @throws NetworkError `network_unavailable` when no response came.
  */
 export async function registeredApp(registering: Registering): Promise<OauthAppCredentials> {
   const { context, baseUrl, redirectUri } = registering;

@@ -26,7 +26,6 @@ import { serverName } from './client.ts';
 import { connectMastodon } from './connect.ts';
 import { readServerMetadata, type ServerMetadata, registeredApp, scopes } from './oauth-server.ts';
 
-/** Mastodon's additions to the stored state of a code flow. */
 type Kept = ServerMetadata & { readonly baseUrl: string };
 
 const readKept = answerReader(having({ baseUrl: text, usesPkce: flag, issuer: nullable(text) }));

@@ -149,13 +149,11 @@ function imageWarnings(file: AttachmentFacts): string[] {
   );
 }
 
-/** The content warning of a post; empty for none. */
 export function warningIn({ options }: Pick<Content, 'options'>): string {
   const { spoiler_text: warning = '' } = chosenIn(options);
   return isBlank(warning) ? '' : warning;
 }
 
-/** Warns of options with effects that the owner may not expect. */
 function choiceWarnings(content: Content): string[] {
   const { visibility } = chosenIn(content.options);
   const shown = content.texts.length === 0 ? [''] : content.texts;

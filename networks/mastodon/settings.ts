@@ -20,21 +20,15 @@ const types = {
   minItems: 1,
 };
 
-/** A server's limits, as last reported. */
 const schemas = {
   /** In characters, as the server counts them. */
   maxCharacters: positive,
-  /** The length that every link counts. */
   charactersReservedPerUrl: { type: 'integer', minimum: 0, maximum: 10_000 },
-  /** Files per post. */
   maxMediaAttachments: count,
-  /** MIME types of images and videos that the server accepts. */
   mediaTypes: types,
   maxImageBytes: positive,
-  /** Width times height. */
   maxImagePixels: positive,
   maxVideoBytes: positive,
-  /** Width times height. */
   maxVideoPixels: positive,
   maxVideoFrameRate: positive,
   maxDescription: positive,
@@ -70,17 +64,12 @@ const defaults: MastodonSettings = {
 
 const read = answerReader(settingsSchema);
 
-/** The settings of a channel. Missing or malformed ones default to Mastodon's. */
 export const mastodonSettings = (settings: Json): MastodonSettings => ({
   ...defaults,
   ...read(settings),
 });
 
-/**
- * Reads a server's public limits. Limits that it does not report are absent.
- *
- * @throws NetworkError when the server does not answer, or sends an unexpected response.
- */
+/** Reads a server's public limits. Limits that it does not report are absent. */
 export async function readLimits(http: Egress, baseUrl: string): Promise<Record<string, Json>> {
   const { response, instance } = await instanceOf({ http, baseUrl, credentials: null }, true);
   if (response.status !== 200) {
@@ -160,7 +149,6 @@ const readInstance = answerReader(instanceSchema);
 const names = Object.keys(schemas) as (keyof MastodonSettings)[];
 const readers = names.map((name) => ({ name, read: answerReader<Json>(schemas[name]) }));
 
-/** The limits that a server reports, without missing and invalid ones. */
 export function settingsOf({ configuration }: Instance): Partial<MastodonSettings> {
   const { statuses, media_attachments: media } = configuration ?? {};
   const reported: Record<keyof MastodonSettings, unknown> = {

@@ -28,7 +28,6 @@ const statusSchema = having(
     in_reply_to_id: nullable(idSchema),
     content: comparedText,
     media_attachments: listOf(anything),
-    /** The application that created an own status. */
     application: nullable(applicationSchema),
   },
 );
@@ -63,7 +62,6 @@ function readStatuses(value: unknown): readonly Status[] | null {
 /** 400 statuses since a post began exceed what an account makes; also ends the loop when a server pages in a circle. */
 const maxPages = 10;
 
-/** The id of the account's newest own status, or null when it has none. */
 export async function newestOwnStatusId(access: Access, accountId: string): Promise<string | null> {
   const [newest] = await page(access, accountId, { limit: '1' }, 'prepare');
   return newest?.id ?? null;
@@ -111,7 +109,6 @@ const page = (
  * hour.
  *
  * @param mediaIds The files that were uploaded for it.
- * @throws NetworkError
  */
 export async function createStatus(
   access: Access,

@@ -4,7 +4,6 @@ import { answerReader, jsonOf, quote, retryAtMs } from '../answer.ts';
 import { NetworkError } from '../network.ts';
 import { OauthError, type OauthAppCredentials, type OauthErrorCode } from './contract.ts';
 
-/** An authorization server, this service's registration there, and its peculiarities. */
 export type AuthorizationServer = {
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
@@ -15,13 +14,11 @@ export type AuthorizationServer = {
   /** Whether all of its responses must have `iss`. */
   readonly alwaysSaysIssuer?: boolean;
   readonly app: OauthAppCredentials;
-  /** Tells the operator what to check when the server refuses the app. */
   readonly appAdvice: string;
   /** Where the app's secret is sent: the header of HTTP Basic, or the form. */
   readonly secretIn: 'header' | 'form';
   readonly usesPkce: boolean;
   readonly scopes: readonly string[];
-  /** Additional parameters of the authorization URL: `access_type=offline`. */
   readonly parameters?: Readonly<Record<string, string>>;
   /** Its own error codes for a refusal by the person, beside `access_denied`. */
   readonly denials?: readonly string[];
@@ -38,7 +35,6 @@ export type AuthorizationServer = {
   ) => NetworkError | null;
 };
 
-/** A token endpoint's error (RFC 6749, section 5.2), unchanged. */
 export type OauthErrorBody = { readonly error: string; readonly description: string };
 
 /** A token endpoint's error response. Contains no secret. */
@@ -49,7 +45,6 @@ export class TokenRefusal extends Error {
   readonly refused: OauthErrorBody;
   /** For the end of a sentence: the status, and the server's message in quotation marks if there is one. */
   readonly details: string;
-  /** When requests are accepted again, in milliseconds since 1970, if the response says so. */
   readonly retryAtMs: number | undefined;
 
   /** @param secrets Removed from the server's message, which may repeat its input. */
@@ -82,7 +77,6 @@ export const aboutApp: ReadonlySet<string> = new Set([
 
 type Named = Pick<AuthorizationServer, 'name' | 'appAdvice'>;
 
-/** Converts a failed connection to an error for the person. Other errors pass unchanged. */
 export function asOauthError(error: unknown, server: Named): unknown {
   if (error instanceof TokenRefusal) {
     return refusalToOauthError(error, server);

@@ -18,7 +18,7 @@ import { grantOf, refreshGrant, requestTokens, type Tokens } from './token-endpo
 const keptSchema = having({ state: text, verifier: nullable(text) });
 const readKept = answerReader(keptSchema);
 
-/** Makes the URL at which a person authorizes this service (RFC 6749, section 4.1.1; PKCE: RFC 7636). */
+/** Sources: RFC 6749 (section 4.1.1), RFC 7636 (PKCE). */
 export function beginCodeFlow(
   server: AuthorizationServer,
   { state, redirectUri }: Pick<Begun, 'state' | 'redirectUri'>,
@@ -47,11 +47,7 @@ export function beginCodeFlow(
   };
 }
 
-/**
- * Checks the query with which the browser returned, and redeems its code.
- *
- * @throws OauthError
- */
+/** Checks the query with which the browser returned, and redeems its code. */
 export async function finishCodeFlow(
   server: AuthorizationServer,
   { answer, redirectUri, kept, ...context }: Finish,
@@ -77,13 +73,8 @@ export async function finishCodeFlow(
 }
 
 export type CodeFlowNetwork = {
-  /** @throws OauthError `misconfigured` */
   readonly serverFor: (context: OauthContext) => AuthorizationServer;
-  /**
-   * Reads the accounts that a token covers.
-   *
-   * @throws OauthError; NetworkError
-   */
+  /** Reads the accounts that a token covers. */
   readonly accountsOf: (
     context: OauthContext,
     grant: Grant,
@@ -91,7 +82,6 @@ export type CodeFlowNetwork = {
   ) => Promise<readonly Account[]>;
 };
 
-/** The OAuth implementation for a network with one authorization server. */
 export const codeFlowOauth = ({ serverFor, accountsOf }: CodeFlowNetwork): Oauth => ({
   begin: async ({ state, redirectUriFor, ...context }) =>
     beginCodeFlow(serverFor(context), { state, redirectUri: redirectUriFor() }),
@@ -123,8 +113,6 @@ export const withoutCredentials = (account: Account): Account => ({
  * The code in the query with which the browser returned, whose state and issuer are checked.
  *
  * Sources: RFC 6749 (section 4.1.2), RFC 9207.
- *
- * @throws OauthError
  */
 function codeIn(server: AuthorizationServer, answer: URLSearchParams, state: string): string {
   const { name, issuer, alwaysSaysIssuer = false } = server;

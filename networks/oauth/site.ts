@@ -4,14 +4,12 @@ import { OauthError, type OauthContext } from './contract.ts';
 
 type Place = Pick<OauthContext, 'sandboxUrl'>;
 
-/** A network with one API and one authorization server: where they are, and this service's app there. */
 export type Site = {
   readonly apiUrl: string;
   /** The settings that are missing for accounts of the network itself. */
   readonly missing: readonly string[];
   /** The base URL of the API for an account of the network, or of the sandbox. */
   readonly apiFor: (place: Place) => string;
-  /** @throws OauthError `misconfigured` when the settings of the app are missing. */
   readonly serverFor: (
     place: Place,
   ) => Pick<AuthorizationServer, 'app' | 'appAdvice' | 'authorizeUrl' | 'tokenUrl'>;

@@ -27,11 +27,7 @@ type Exchange = {
   readonly secrets: readonly string[];
 };
 
-/**
- * Gets new tokens with a grant's refresh token. A grant without one is returned unchanged until its access expires.
- *
- * @throws NetworkError as `Oauth.refresh` says.
- */
+/** Gets new tokens with a grant's refresh token. A grant without one is returned unchanged until its access expires. */
 export async function refreshGrant(
   serverFor: () => AuthorizationServer,
   { grant, ...context }: Refresh,

@@ -9,8 +9,6 @@ export type FileContent = NonNullable<NetworkRequest['file']>;
  * leaves only once the file has proved to have its recorded size, so that no network completes a damaged one.
  *
  * @param from Where to start, below the file's size. @param to Where to end, up to the file's size.
- * @throws NetworkError with `accepted: 'no'`, because no post goes out before its files: the errors of `open`;
- *   `media_refused` when the file has another size than the library recorded; `internal` when the storage breaks off.
  */
 export async function* fileBytes(
   file: PartMedia,

@@ -30,7 +30,6 @@ const readKept = answerReader(keptSchema);
 const allKept = (connection: Pick<Connection, 'uploadsOf'>, part: ThreadPart): Kept =>
   readKept(connection.uploadsOf(part)) ?? [];
 
-/** The stored uploads of a part, also those of files that it no longer has. */
 export const keptUploads = <State>(
   connection: Pick<Connection, 'uploadsOf'>,
   part: ThreadPart,
@@ -70,7 +69,6 @@ export class UploadGone extends Error {
 }
 
 type UploadSteps<State> = {
-  /** Begins an upload. Sends no bytes, unless one request is the whole upload. */
   readonly begin: () => Promise<State>;
   /**
    * The next step: sends a chunk, ends the upload, or waits for its processing.

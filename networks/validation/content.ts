@@ -9,7 +9,6 @@ import type {
 import { countOf, faultsOf, kindOf, list, nameOf, numberOf } from './files.ts';
 import { isBlank, validateTexts, wherePart, type TextFaults } from './texts.ts';
 
-/** The sentences that apply. */
 export const sentences = (...all: readonly (string | false)[]): string[] =>
   all.filter((sentence) => sentence !== false);
 
@@ -24,13 +23,10 @@ export const commentFaults = (network: string, comment: string, max: number): st
 type OwnRules = {
   /** Checks a text that is neither blank nor too long. */
   readonly text?: TextFaults;
-  /** Problems of a file beyond the limits of its kind, as sentences. */
   readonly fileErrors?: (file: AttachmentFacts) => readonly string[];
-  /** What the network shows differently than expected, as sentences. */
   readonly fileWarnings?: (file: AttachmentFacts) => readonly string[];
 };
 
-/** Validates the texts and the files of each part by a network's limits. */
 export function validateByLimits(
   content: Content,
   limits: Limits,
@@ -73,7 +69,6 @@ type FileFault = Omit<FaultFacts, 'at'> & {
   readonly file?: number;
 };
 
-/** Validates every file by the limits of its kind. A type without a kind is refused. */
 export const validateFiles = (
   media: readonly AttachmentFacts[],
   { name: network, files: kinds }: Pick<Limits, 'name' | 'files'>,

@@ -49,7 +49,6 @@ export function kindOf(
     .find((kind) => kind !== undefined);
 }
 
-/** A file's name for messages, in quotation marks. */
 export const nameOf = (file: AttachmentFacts): string => quote(file.name, []) || 'A file';
 
 type Words = {
@@ -70,7 +69,6 @@ const typeFault = ({ type }: AttachmentFacts, types: readonly string[]) => ({
   actual: `is ${quote(type, []) || 'of no known type'}`,
 });
 
-/** A fault when a number is above its limit. */
 const above = (limit: number, actual: number, words: Words): Fault | null =>
   actual > limit ? { ...words, numbers: [limit, actual] } : null;
 

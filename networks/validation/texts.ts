@@ -70,7 +70,6 @@ export const wherePart = (texts: readonly string[], index: number): string =>
 
 type Measured = { readonly limit: TextLimit; readonly length: number };
 
-/** The measure that is nearest to its limit. */
 function nearest(measured: readonly Measured[]): Measure | undefined {
   const share = ({ length, limit: { max } }: Measured) => length / max;
   const [first] = measured.toSorted((a, b) => share(b) - share(a));

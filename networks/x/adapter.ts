@@ -28,7 +28,6 @@ const preparedSchema = having(
     mediaCount: count,
   },
   {
-    /** Whether a reconcile of an earlier send did not find it. */
     isDoubted: flag,
   },
 );
@@ -144,7 +143,6 @@ const settlesWithinMs = 2 * 60_000;
  * Source: https://docs.x.com/x-api/posts/create-post
  *
  * @param mediaIds The files that were uploaded for it.
- * @throws NetworkError `duplicate` when the account has a post with this text; it may be this very one.
  */
 async function createPost(
   connection: Connection,

@@ -14,7 +14,6 @@ const problemSchema = mayHave({
   /** For an app that is not set up for the API: `client-not-enrolled`. */
   reason: text,
   errors: listOf(mayHave({ message: text, detail: text })),
-  /** The day on which a spend cap is reset. */
   reset_date: anything,
 });
 
@@ -22,7 +21,6 @@ type Problem = Value<typeof problemSchema>;
 
 const readProblem = answerReader(problemSchema);
 
-/** The most specific message of a response. */
 const wordsOf = ({ errors = [], detail, title }: Problem): string | undefined =>
   errors[0]?.message ?? errors[0]?.detail ?? detail ?? title;
 

@@ -8,7 +8,6 @@ import type { Account } from '../network.ts';
 import { getAs, idSchema } from './client.ts';
 
 type XLogin = {
-  /** The base URL of the API: `https://api.x.com`. */
   readonly baseUrl: string;
   /** An OAuth 2 user token with the scopes `tweet.read`, `tweet.write`, `users.read` and `media.write`. */
   readonly accessToken: string;
@@ -25,13 +24,7 @@ const readOwnUser = answerReader(
   }),
 );
 
-/**
- * Reads the account of a token, for which X charges a user read. Creates nothing.
- *
- * @throws NetworkError `access_lost` for an invalid token, `permission_missing` when the token or its app may not read
- *   the account.
- * @throws AppError `invalid_request` for an invalid URL.
- */
+/** Reads the account of a token, for which X charges a user read. Creates nothing. */
 export async function connectX(http: Egress, login: XLogin): Promise<Account> {
   const baseUrl = baseUrlOf(login.baseUrl);
   const settings: Partial<XSettings> =
@@ -41,7 +34,6 @@ export async function connectX(http: Egress, login: XLogin): Promise<Account> {
   return { baseUrl, ...owner, credentials, session: null, settings };
 }
 
-/** Checks whether an account is still accessible. X charges a user read. */
 export const checkX: CheckAccount = (account) => ownerOf(account);
 
 async function ownerOf(
@@ -62,7 +54,6 @@ const readSettings = answerReader(
   mayHave({ webUrl: { type: 'string', pattern: '^https?://[^/]' } }),
 );
 
-/** Missing or malformed settings default to X's own. */
 const xSettings = (settings: Json): XSettings => ({
   ...defaults,
   ...readSettings(settings),

@@ -75,7 +75,6 @@ export const ownPostsSince = (
 /** The epoch of X's ids, which begin with a time in milliseconds. */
 const firstMs = 1_288_834_974_657n;
 
-/** The number of bits after the time, which hold a counter. */
 const bitsOfCount = 22n;
 
 /** The largest id before those that X issues from a time on. @param timeMs In milliseconds since 1970. */
@@ -129,7 +128,6 @@ function sentOf(text: string): Pieces {
   return { rest: without(text, links), links: addresses };
 }
 
-/** X's own links in a text. */
 const ownLinks = /https?:\/\/t\.co\/[A-Za-z0-9]+/gv;
 
 /** The link that X appends to the text of a post with files. */

@@ -43,7 +43,6 @@ export const xMetrics = (readsPerMonth: number): MetricsReader => ({
   },
 });
 
-/** Posts that are read by id. `errors` contains the ids that are missing in `data`. */
 const readPosts = answerReader(
   mayHave({
     data: listOf(having({ id: idSchema }, { public_metrics: anyFields }), 100),

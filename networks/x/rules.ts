@@ -214,7 +214,6 @@ const listPrices: Prices = { post: 0.015, linkPost: 0.2 };
 
 const altTextPrice = 0.005;
 
-/** @param problems Collects a sentence for each setting that is not an amount of money. */
 export const readPrices = (env: Env, problems: string[]): Prices => ({
   post: dollars(env, 'PUNCTUAL_X_PRICE_POST', listPrices.post, problems),
   linkPost: dollars(env, 'PUNCTUAL_X_PRICE_LINK_POST', listPrices.linkPost, problems),

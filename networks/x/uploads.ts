@@ -9,7 +9,6 @@ import { keptUpload, UploadGone, uploadInSteps } from '../uploads/resumable.ts';
 import { hasType, isImage, isVideo } from '../validation/files.ts';
 import { call, idSchema } from './client.ts';
 
-/** The upload of a file, as stored in the ledger. */
 export type XUpload = {
   readonly id: string;
   readonly expiresAtMs: number;
@@ -17,9 +16,7 @@ export type XUpload = {
   readonly segments: number;
   /** `uploading`: X may lack segments, or the end of the upload. `ready`: a post may use the file. */
   readonly state: 'uploading' | 'processing' | 'ready';
-  /** Start of the state, in milliseconds since 1970. */
   readonly stateSinceMs: number;
-  /** Whether X has its alt text. */
   readonly isDescribed: boolean;
 };
 
@@ -34,7 +31,6 @@ type Way = {
  * Sources: https://docs.x.com/x-api/media/introduction, X's OpenAPI document 2.167.
  *
  * @returns the file's id for a post.
- * @throws NetworkError with `accepted: 'no'`: `media_refused` when X refuses the file.
  */
 export async function uploadFile(
   connection: Connection,
@@ -218,7 +214,6 @@ const uploadSchema = having({
   ),
 });
 
-/** The response to an upload in one request, and to each step of an upload in segments. */
 type UploadAnswer = Value<typeof uploadSchema>;
 
 const readUpload = answerReader(uploadSchema);

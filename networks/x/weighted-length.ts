@@ -67,7 +67,6 @@ const possibleLink = new RegExp(
   'gi',
 );
 
-/** Replaces the path and the query of each link by one letter. */
 const withShortLinks = (text: string): string =>
   text.replaceAll(
     possibleLink,

@@ -15,7 +15,6 @@ import { NetworkError, type Account } from '../network.ts';
 import { ask, idSchema, reading } from './client.ts';
 
 type YoutubeLogin = {
-  /** The base URL of the API: `https://www.googleapis.com`. */
   readonly baseUrl: string;
   /** With the scopes `youtube.upload` and `youtube.readonly`; for first comments also `youtube.force-ssl`. */
   readonly accessToken: string;
@@ -34,10 +33,6 @@ const readChannels = answerReader(mayHave({ items: listOf(channelSchema, 50) }))
  * Reads the channel of a token. Creates nothing; costs 1 unit of the quota.
  *
  * Source: https://developers.google.com/youtube/v3/docs/channels/list
- *
- * @throws NetworkError `access_lost` for an invalid token, `permission_missing` when it may not read the channel or has
- *   none.
- * @throws AppError `invalid_request` for an invalid URL.
  */
 export async function connectYoutube(http: Egress, login: YoutubeLogin): Promise<Account> {
   const [account] = await youtubeAccounts(http, login);
@@ -56,7 +51,6 @@ export async function youtubeAccounts(
   return [accountOf(access, first), ...others.map((channel) => accountOf(access, channel))];
 }
 
-/** Checks whether a channel is still accessible. Costs 1 unit of the quota. */
 export const checkYoutube: CheckAccount = async (account) => {
   const channels = await ownChannels(account, 'snippet');
   const channel = channels.find(({ id }) => id === account.remoteId) ?? channels[0];

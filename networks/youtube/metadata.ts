@@ -122,11 +122,7 @@ type VideoResource = {
 export const markOf = ({ key }: ThreadPart): string =>
   `punctual-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
 
-/**
- * The metadata of a video, with the part's mark if the owner's tags leave room for it.
- *
- * @throws NetworkError `content_refused` for a video without a title; the rules should have refused it.
- */
+/** The metadata of a video, with the part's mark if the owner's tags leave room for it. */
 export function videoResource(part: ThreadPart): VideoResource {
   const chosen = chosenIn(part.options);
   const { privacy = 'public', made_for_kids: isForKids, tags = [], category } = chosen;

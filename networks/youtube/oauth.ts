@@ -4,7 +4,6 @@ import type { Site } from '../oauth/site.ts';
 import type { Tokens } from '../oauth/token-endpoint.ts';
 import { youtubeAccounts } from './connect.ts';
 
-/** The scopes, with the labels of their checkboxes on Google's page. */
 const scopeLabels: Readonly<Record<string, string>> = {
   'https://www.googleapis.com/auth/youtube.upload': 'Manage your YouTube videos',
   'https://www.googleapis.com/auth/youtube.readonly': 'View your YouTube account',
@@ -42,7 +41,7 @@ export const youtubeOauth = (site: Site): Oauth =>
     },
   });
 
-/** People may tick only some checkboxes. @throws OauthError */
+/** People may tick only some checkboxes. */
 function assertComplete({ refreshToken }: Grant, { scopes }: Tokens): void {
   const left = Object.entries(scopeLabels).flatMap(([scope, label]) =>
     scopes === null || scopes.includes(scope) ? [] : [`"${label}"`],

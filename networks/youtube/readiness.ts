@@ -8,15 +8,12 @@ import { videosWith, type Video } from './videos.ts';
 /** Waits between two checks of a video, in milliseconds; they bound YouTube's own estimate. */
 const wait = { shortestMs: 5000, usualMs: 15_000, longestMs: 120_000 };
 
-/** The options that can only be checked or applied once the video is processed. */
 type Asked = { readonly privacy: string; readonly thumbnail: PartMedia | 'missing' | undefined };
 
 /**
  * Whether a video is watchable; sets its thumbnail. Costs 1 unit of the quota.
  *
  * Source: https://developers.google.com/youtube/v3/docs/videos (`status`, `processingDetails`)
- *
- * @throws NetworkError `media_refused` with YouTube's reason when YouTube dropped the video.
  */
 export async function readinessOf(
   access: Access,
@@ -131,7 +128,6 @@ const processingFailures: Reasons = {
  * Source: https://developers.google.com/youtube/v3/docs/thumbnails/set
  *
  * @returns why the video has no thumbnail, as a sentence; null when it is set.
- * @throws NetworkError when a later attempt may succeed.
  */
 async function setThumbnail(
   access: Access,

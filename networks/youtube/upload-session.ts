@@ -16,7 +16,6 @@ import { parseVideo, type Video } from './videos.ts';
 export type UploadSession = {
   readonly uri: string;
   readonly sizeBytes: number;
-  /** Identifies the video that the session was started for. */
   readonly fingerprint: string;
 };
 
@@ -59,7 +58,6 @@ export async function startSession(
   return ownAddress(access, location, 'upload');
 }
 
-/** Bytes of a file from `from` up to, but excluding, `to`. */
 type Chunk = { readonly file: PartMedia; readonly from: number; readonly to: number };
 
 /**
@@ -132,11 +130,7 @@ function receivedIn(range: string | undefined): number | null {
   return last === undefined ? null : Number(last) + 1;
 }
 
-/**
- * Checks that a session's URI is on the server's own hosts, because the token is sent there.
- *
- * @throws NetworkError when it is not.
- */
+/** Checks that a session's URI is on the server's own hosts, because the token is sent there. */
 function ownAddress({ baseUrl }: Access, location: string, purpose: Purpose): string {
   const [own, given] = [new URL(baseUrl), URL.parse(location, baseUrl)];
   const areGoogles = [own, given].every(

@@ -21,7 +21,6 @@ const sendsForMs = 150_000;
 /** How often a session may have fewer bytes than it was sent before the attempt ends. */
 const mostSetbacks = 3;
 
-/** The state of a video's upload before its last chunk. */
 export type Upload =
   | { readonly kind: 'waiting'; readonly session: UploadSession; readonly received: number }
   /** An earlier attempt sent all bytes, and its response was lost. */
@@ -59,11 +58,9 @@ export async function uploadVideo(connection: Connection, part: PreparedPart): P
 type Way = {
   readonly access: Access;
   readonly file: PartMedia;
-  /** Stores a session whose URI has changed. */
   readonly keep: (session: UploadSession) => Promise<void>;
 };
 
-/** @throws NetworkError that says whether YouTube has more of the file than before. */
 async function bring(
   { access, file, keep }: Way,
   begun: UploadSession,
@@ -124,8 +121,6 @@ const mostChunks = 3;
 /**
  * Sends the bytes that the session lacks, which creates the video. A session creates at most one video, so a repeated
  * chunk creates no second one.
- *
- * @throws NetworkError with `accepted: 'no'` when the session still lacks bytes, or refuses them.
  */
 export async function finishVideo(
   access: Access,
@@ -167,7 +162,6 @@ export async function finishVideo(
   throw notNow(message);
 }
 
-/** @throws NetworkError `media_refused` for anything but one video; the rules should have refused it. */
 function onlyVideo({ media }: PreparedPart): PartMedia {
   const [file, ...others] = media;
   if (!file || !isVideo(file) || others.length > 0) {

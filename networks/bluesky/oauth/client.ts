@@ -205,7 +205,6 @@ const readTokens = answerReader(
 /**
  * @param times.endsAtMs When the owner has to connect again.
  * @param times.now By the service's clock; the library uses the machine's.
- * @throws TypeError for tokens that are not valid in a header.
  */
 export function blueskyGrantOf(
   { tokenSet, dpopJwk: jwk, authMethod: how }: NodeSavedSession,

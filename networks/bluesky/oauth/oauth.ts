@@ -125,7 +125,6 @@ function noState(): never {
   throw new Error('The OAuth library stored no record.');
 }
 
-/** @throws OauthError `misconfigured` when the public URL allows no OAuth client. */
 function clientFor({ publicUrl, derive }: Begin | Finish, redirectUri: string): OauthClient {
   const client = oauthClient(publicUrl, redirectUri, derive);
   if (!client) {
@@ -139,11 +138,7 @@ function clientFor({ publicUrl, derive }: Begin | Finish, redirectUri: string): 
 
 const isAddress = (account: string): boolean => /^https?:\/\//iv.test(account);
 
-/**
- * Reads a handle, a DID or a server's URL from a person's input.
- *
- * @throws AppError `invalid_request`
- */
+/** Reads a handle, a DID or a server's URL from a person's input. */
 function accountIn(given: string): string {
   const account = accountName(given);
   if (isAddress(account)) {
@@ -159,7 +154,6 @@ function accountIn(given: string): string {
   );
 }
 
-/** @throws AppError `invalid_request` when there is no such account; OauthError when no server answered. */
 async function didOf({ client, sent }: OpenClient, account: string): Promise<string> {
   try {
     return (await client.identityResolver.resolve(account)).did;
@@ -173,7 +167,6 @@ async function didOf({ client, sent }: OpenClient, account: string): Promise<str
   }
 }
 
-/** @throws OauthError for a response with an error instead of a code. */
 function refuseErrors(answer: URLSearchParams): void {
   const error = answer.get('error');
   if (error === null) {
@@ -216,11 +209,7 @@ async function accountOf(
   return { baseUrl, remoteId: did, handle, credentials: null, session: null, settings };
 }
 
-/**
- * Refuses an account other than the named one, as atproto requires.
- *
- * @throws OauthError `no_account`
- */
+/** Refuses an account other than the named one, as atproto requires. */
 function refuseOther({ did }: StoredFlow, { remoteId, handle }: Account): void {
   if (did !== null && did !== remoteId) {
     const message = `You allowed the account @${handle}, but named another one before. Start again with the right one.`;
