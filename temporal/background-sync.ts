@@ -37,15 +37,13 @@ export function backgroundSync(client: Client, orm: Orm, log: Logger) {
   };
   return {
     syncPost: (post: PostToSync): void =>
-      begin({ post: post.postId, requestId: post.requestId }, (em) =>
-        syncPost(client, em, post, log),
-      ),
+      begin({ post: post.postId, requestId: post.requestId }, (em) => syncPost(client, em, post)),
     /** Syncs a replayed delivery. */
     syncDelivery: (delivery: DeliveryToSync): void =>
-      begin({ delivery: delivery.deliveryId }, (em) => syncDelivery(client, em, delivery, log)),
-    /** Starts the refresh of a post's metrics. If that fails, the schedule reads them later. */
+      begin({ delivery: delivery.deliveryId }, (em) => syncDelivery(client, em, delivery)),
+    /** Starts the refresh of a post's metrics, unless one is running. If that fails, the schedule reads them later. */
     refreshPost: (request: PostMetricsRequest): void =>
-      begin({ metricsOf: request.postId }, () => startRefresh(client, request, log)),
+      begin({ metricsOf: request.postId }, () => startRefresh(client, request)),
     /** Resolves when nothing is in flight. */
     drain: async (): Promise<void> => {
       await Promise.all(inFlight);
@@ -56,15 +54,9 @@ export function backgroundSync(client: Client, orm: Orm, log: Logger) {
 /** Timeout of one refresh, in milliseconds. */
 const longestMs = 15 * 60_000;
 
-/**
- * Starts the refresh of one post, unless one is running.
- *
- * @throws ServiceError if Temporal is unavailable; the schedule reads the metrics later.
- */
 async function startRefresh(
   client: Client,
   { workspaceId, postId, networks }: PostMetricsRequest,
-  log?: Logger,
 ): Promise<void> {
   const input: RefreshMetricsInput = { networks, post: { workspaceId, postId } };
   const start = (searchable: object): Promise<unknown> =>
@@ -79,7 +71,5 @@ async function startRefresh(
       priority: { fairnessKey: workspaceId },
       args: [input],
     });
-  await underDeadline(client, () =>
-    startSearchable(client, ofWorkspace(workspaceId, networks), start, log),
-  );
+  await underDeadline(client, () => startSearchable(ofWorkspace(workspaceId, networks), start));
 }

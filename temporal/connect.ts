@@ -11,10 +11,7 @@ export type Temporal = {
   close(): Promise<void>;
 };
 
-/**
- * In milliseconds. Longest wait before a reconnect. gRPC's default backoff grows to two minutes, which would delay the
- * relay that long after Temporal is back.
- */
+/** Longest wait before a reconnect, in milliseconds. gRPC's default grows to two minutes. */
 const reconnectMs = 500;
 
 /** Connects lazily, so that a process can start while Temporal is unavailable. */

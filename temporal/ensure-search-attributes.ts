@@ -1,4 +1,3 @@
-import type { Client } from '@temporalio/client';
 import type { TypedSearchAttributes } from '@temporalio/common';
 import { describeError, type Logger } from '../runtime/logger.ts';
 import { repeat } from '../runtime/timers.ts';
@@ -9,20 +8,15 @@ import { underDeadline, type Temporal, hasGrpcCode } from './connect.ts';
 const types = { KEYWORD: 2, DATETIME: 6, KEYWORD_LIST: 7 } as const;
 
 /**
- * Registers missing search attributes in one request. If Temporal does not permit it, as Temporal Cloud, logs a
- * warning; publishing works without them. Safe to run concurrently.
+ * Registers missing search attributes. If Temporal does not permit it, as Temporal Cloud, logs a warning; publishing
+ * works without them. Safe to run concurrently.
  *
  * @returns whether Temporal has them.
  */
 export const ensureSearchAttributes = async (temporal: Temporal, log: Logger): Promise<boolean> =>
   (await ensure(temporal, log)) === 'known';
 
-/**
- * Like {@link ensureSearchAttributes}, repeated each minute while Temporal does not respond. Otherwise posts would be
- * unsearchable until a worker restarts. Resolves after the first attempt.
- *
- * @returns a function that stops it.
- */
+/** Repeats it each minute while Temporal does not respond. Resolves after the first attempt. @returns a function that stops it. */
 export async function keepSearchable(
   temporal: Temporal,
   log: Logger,
@@ -81,43 +75,17 @@ const unanswered = [
   'unavailable',
 ] as const;
 
-/** In milliseconds. After a refused start, workflows start without search attributes for this long. */
-const unknownMs = 60_000;
-
-/** End of that time for each client, in milliseconds since 1970. */
-const unknownUntil = new WeakMap<Client, number>();
-
 type Start<T> = (searchable: { typedSearchAttributes?: TypedSearchAttributes }) => Promise<T>;
 
-/**
- * Starts a workflow with search attributes, and without them if the server refuses: a server without the attributes
- * refuses the whole start, and the post must still be published.
- *
- * @throws ServiceError if the start without them is refused too, or for another reason.
- */
-export async function startSearchable<T>(
-  client: Client,
+/** Starts a workflow, without the attributes if the server lacks them, since it refuses the whole start with them. */
+export const startSearchable = <T>(
   attributes: TypedSearchAttributes,
   start: Start<T>,
-  log?: Logger,
-): Promise<T> {
-  if (Date.now() < (unknownUntil.get(client) ?? 0)) {
-    return start({});
-  }
-
-  try {
-    return await start({ typedSearchAttributes: attributes });
-  } catch (error) {
+): Promise<T> =>
+  start({ typedSearchAttributes: attributes }).catch((error: unknown) => {
     if (!hasGrpcCode(error, 'invalidArgument')) {
       throw error;
     }
 
-    const started = await start({});
-    if (Date.now() >= (unknownUntil.get(client) ?? 0)) {
-      log?.warn({}, 'Temporal does not know our search attributes: workflows start without them');
-    }
-
-    unknownUntil.set(client, Date.now() + unknownMs);
-    return started;
-  }
-}
+    return start({});
+  });

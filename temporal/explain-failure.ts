@@ -9,12 +9,7 @@ import type { temporalOptions } from './settings.ts';
 /** In milliseconds. A new namespace is unknown to some servers for several seconds. */
 const namespaceUnknownMs = 20_000;
 
-/**
- * Explains in one sentence, with the setting to check, why Temporal cannot be used at the start of a process. The
- * libraries' errors name transports and frames, but no setting.
- *
- * @param options Options of the process's connection.
- */
+/** Explains why Temporal cannot be used at the start of a process: the libraries' errors name no setting. */
 export const explainTemporalFailure =
   (options: ReturnType<typeof temporalOptions>): Explain =>
   async (error) => {

@@ -8,7 +8,7 @@ export type LatestRun = {
   readonly isRunning: boolean;
   /** Whether it scheduled attempts to publish the post on a channel, and some did not only wait for their turn. */
   readonly hasSent: boolean;
-  /** The highest revision that it was started or signalled with, before a cancel in the Temporal UI. */
+  /** The highest one that it was started or signalled with, before a cancel in the Temporal UI. */
   readonly revision: number;
   /**
    * `live`: the post ended, and is or may be on a network. `stopped`: the post was no longer to be sent after a send had
@@ -21,13 +21,13 @@ export type LatestRun = {
   readonly at: Date;
 };
 
-type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>;
-type Event = NonNullable<History['events']>[number];
-type Described = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['describe']>>;
+type Handle = ReturnType<Client['workflow']['getHandle']>;
+type Event = NonNullable<Awaited<ReturnType<Handle['fetchHistory']>>['events']>[number];
+type Described = Awaited<ReturnType<Handle['describe']>>;
 type PendingActivity = NonNullable<Described['raw']['pendingActivities']>[number];
 
 /**
- * Reads the history of a post's newest run. Costs one request per thousand events, so only rare paths call it.
+ * Costs one request per thousand events, so only rare paths call it.
  *
  * @returns null if Temporal has no run of the post.
  * @throws ServiceError if Temporal is unavailable.
@@ -36,10 +36,10 @@ export async function readLatestRun(client: Client, postId: string): Promise<Lat
   try {
     const handle = client.workflow.getHandle(postWorkflowId(postId));
     // Before the history, so that an attempt that begins in between counts.
-    const { raw } = await handle.describe();
-    const history = await handle.fetchHistory();
+    const { raw, status } = await handle.describe();
+    const { events } = await handle.fetchHistory();
     const waiting = (raw.pendingActivities ?? []).filter(hasOnlyWaited);
-    return latestRunOf(history.events ?? [], waiting.length);
+    return latestRunOf(events ?? [], !endedStatuses.has(status.name), waiting.length);
   } catch (error) {
     if (error instanceof WorkflowNotFoundError || hasGrpcCode(error, 'notFound')) {
       return null;
@@ -57,7 +57,20 @@ const hasOnlyWaited = ({ state, lastFailure }: PendingActivity): boolean =>
   state === resting &&
   fieldsOf(lastFailure?.applicationFailureInfo?.details?.payloads).hasSent === false;
 
-function latestRunOf(events: readonly Event[], waiting: number): LatestRun | null {
+/** Every other status counts as running: paused by an operator, or added by a later version of Temporal. */
+export const endedStatuses: ReadonlySet<string> = new Set([
+  'COMPLETED',
+  'FAILED',
+  'CANCELLED',
+  'TERMINATED',
+  'TIMED_OUT',
+]);
+
+function latestRunOf(
+  events: readonly Event[],
+  isRunning: boolean,
+  waiting: number,
+): LatestRun | null {
   const last = events.at(-1);
   if (!last) {
     return null;
@@ -76,7 +89,7 @@ function latestRunOf(events: readonly Event[], waiting: number): LatestRun | nul
         event.workflowExecutionSignaledEventAttributes,
     );
   return {
-    isRunning: !hasEnded(last),
+    isRunning,
     hasSent,
     revision: Math.max(0, ...inputs.map((attributes) => revisionIn(attributes?.input?.payloads))),
     end: endOf(last, hasSent),
@@ -84,15 +97,6 @@ function latestRunOf(events: readonly Event[], waiting: number): LatestRun | nul
     at: new Date(Number(last.eventTime?.seconds ?? 0) * 1000),
   };
 }
-
-const hasEnded = (last: Event): boolean =>
-  Boolean(
-    last.workflowExecutionCompletedEventAttributes ??
-    last.workflowExecutionFailedEventAttributes ??
-    last.workflowExecutionCanceledEventAttributes ??
-    last.workflowExecutionTerminatedEventAttributes ??
-    last.workflowExecutionTimedOutEventAttributes,
-  );
 
 /** Results and failure types of `publishPost` after which the post is, or may be, on a network. */
 const live: ReadonlySet<unknown> = new Set(['published', 'post_partial', 'post_unconfirmed']);
@@ -109,23 +113,16 @@ function endOf(last: Event, hasSent: boolean): LatestRun['end'] {
 }
 
 function publishedIn(events: readonly Event[]): string[] {
-  const channels = new Map<string, string>();
-  const published: string[] = [];
-  for (const event of events) {
-    const scheduled = event.activityTaskScheduledEventAttributes;
-    const completed = event.activityTaskCompletedEventAttributes;
-    const { postChannelId } = fieldsOf(scheduled?.input?.payloads);
-    if (typeof postChannelId === 'string') {
-      channels.set(String(event.eventId), postChannelId);
-    }
-
-    const channel = channels.get(String(completed?.scheduledEventId));
-    if (channel !== undefined && fieldsOf(completed?.result?.payloads).status === 'published') {
-      published.push(channel);
-    }
-  }
-
-  return published;
+  const channels = new Map(
+    events.map(({ eventId, activityTaskScheduledEventAttributes: scheduled }) => {
+      return [String(eventId), fieldsOf(scheduled?.input?.payloads).postChannelId];
+    }),
+  );
+  return events.flatMap(({ activityTaskCompletedEventAttributes: done }) => {
+    const channel = channels.get(String(done?.scheduledEventId));
+    const { status } = fieldsOf(done?.result?.payloads);
+    return typeof channel === 'string' && status === 'published' ? [channel] : [];
+  });
 }
 
 /** Signals can be sent by hand, with anything in them. */

@@ -18,8 +18,7 @@ export class OtherDatabaseError extends Error {
 }
 
 /**
- * Checks by the sweep's schedule that the namespace is unused or belongs to this database. A namespace that never had
- * workers has no schedule.
+ * Checks by the sweep's schedule that the namespace is unused or belongs to this database.
  *
  * @param installation Id of this database.
  * @throws OtherDatabaseError @throws ServiceError if Temporal is unavailable.
@@ -43,10 +42,7 @@ export function assertOwner(client: Client, owner: unknown, installation: string
   }
 }
 
-/**
- * A schedule that is always paused. Its memo stores the count in the namespace, so it survives a restore of the
- * database.
- */
+/** A schedule that is always paused. Its memo stores the count, which thereby survives a restore of the database. */
 const counterScheduleId = 'punctual-database';
 
 const optionsOf = (installation: string, count: number) => ({
@@ -71,10 +67,7 @@ function countOf(
   return memo?.['installation'] === installation ? Number(memo['count']) : null;
 }
 
-/**
- * @returns the count that Temporal stores for this database; null if it has none.
- * @throws ServiceError if Temporal is unavailable.
- */
+/** @returns the count that Temporal stores for this database; null if it has none. */
 export async function loadStoredCounter(
   client: Client,
   installation: string,
@@ -93,11 +86,7 @@ export async function loadStoredCounter(
   }
 }
 
-/**
- * Stores the count in Temporal. Never lowers it, because a suspended worker may report late.
- *
- * @throws ServiceError if Temporal is unavailable.
- */
+/** Stores the count in Temporal. Never lowers it, because a suspended worker may report late. */
 export async function storeCounter(
   client: Client,
   installation: string,

@@ -8,7 +8,6 @@ import type { PostStatus } from '../domain/statuses.ts';
 import type { PostToSync } from '../domain/to-sync.ts';
 import { readLatestRun, type LatestRun } from './latest-run.ts';
 
-/** A workflow published a post that the database has as not sent, or knows a change that it lacks. */
 class DatabaseOlderError extends Error {
   override readonly name = 'DatabaseOlderError';
 
@@ -27,15 +26,10 @@ type Row = {
   readonly open: readonly string[];
 };
 
-type Place = { readonly client: Client; readonly em: Em };
+export type Place = { readonly client: Client; readonly em: Em };
 type Policy = { readonly workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE' };
 
-/**
- * Starts or signals a post's workflow. Temporal refuses the start if the post had a run before; a new one then needs a
- * look at that run and at the row.
- *
- * @throws DatabaseOlderError
- */
+/** Starts or signals a post's workflow; after an earlier run, only if the database has what that run did and knew. */
 export async function startOnce(
   place: Place,
   post: PostToSync,
@@ -53,17 +47,13 @@ export async function startOnce(
   }
 }
 
-/**
- * Checks, before a post whose workflow ended gets another run, that the database has what the ended run did and knew. The
- * row is read after the run ended, so it has the run's result if the database is the newest.
- *
- * @throws DatabaseOlderError if the run published what the row says is still to be sent, or knows a newer revision.
- */
+/** @throws DatabaseOlderError if the run published what the row says is still to be sent, or knows a newer revision. */
 async function assertNotOlder(
   { client, em }: Place,
   { workspaceId, postId }: PostToSync,
 ): Promise<void> {
   const ended = await readLatestRun(client, postId);
+  // After the run ended, so the row has its result if the database is the newest.
   const [row] = await query<Row>(
     em,
     sql`select p.status, p.revision, p.run, array_agg(pc.id) as open

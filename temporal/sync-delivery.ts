@@ -5,24 +5,21 @@ import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import type { DeliveryToSync } from '../domain/to-sync.ts';
 import { fairnessWeight } from '../domain/webhook-deliveries.ts';
-import type { Logger } from '../runtime/logger.ts';
 import { deliveryWorkflowId, replay, webhooksQueue } from '../workflows/messages.ts';
 import { ofWorkspace } from '../workflows/search-attributes.ts';
 import { underDeadline } from './connect.ts';
 import { startSearchable } from './ensure-search-attributes.ts';
 
 /**
- * Signals the workflow of a delivery that a new round begins, and marks the row synced. The signal keeps a workflow of
- * the previous round open while it is closing, and starts a new one otherwise, so no round is lost. Safe to repeat: the
- * workflow ignores a round that it has.
+ * Signals the workflow of a delivery that a new round begins, and marks the row synced. The signal keeps a workflow that
+ * is about to end open, or starts one. Safe to repeat: the workflow ignores a round that it has.
  *
- * @throws ServiceError if Temporal is unavailable; the row stays in the outbox, and the relay retries.
+ * @throws ServiceError if Temporal is unavailable; the row stays in the outbox.
  */
 export async function syncDelivery(
   client: Client,
   em: Em,
   delivery: DeliveryToSync,
-  log?: Logger,
 ): Promise<void> {
   const { workspaceId, deliveryId, round } = delivery;
   const priority = await fairnessOf(em, delivery);
@@ -40,7 +37,7 @@ export async function syncDelivery(
       signal: replay,
       signalArgs: [{ round }],
     });
-  await underDeadline(client, () => startSearchable(client, ofWorkspace(workspaceId), start, log));
+  await underDeadline(client, () => startSearchable(ofWorkspace(workspaceId), start));
   // Never above the row's round: if a failover lost the replay, the next one must still be synced.
   await query(
     em,

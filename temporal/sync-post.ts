@@ -5,7 +5,6 @@ import { dueAt } from '../db/post-status.ts';
 import { query } from '../db/query.ts';
 import { wakeDelayMs } from '../domain/pacing.ts';
 import type { PostToSync } from '../domain/to-sync.ts';
-import type { Logger } from '../runtime/logger.ts';
 import {
   cancel,
   postsQueue,
@@ -18,38 +17,28 @@ import { inMarkdown, moment, networkLabel } from '../workflows/details.ts';
 import { ofPost, ofWorkspace, type SearchedPost } from '../workflows/search-attributes.ts';
 import { underDeadline } from './connect.ts';
 import { startSearchable } from './ensure-search-attributes.ts';
-import { startOnce } from './older-database.ts';
+import { startOnce, type Place } from './older-database.ts';
 
 /**
  * Starts or signals the workflows of a post according to the committed row, and marks the row synced. Safe to repeat and
  * to reorder: starts are idempotent, and signals carry the revision.
  *
- * @throws ServiceError if Temporal is unavailable; the row stays in the outbox, and the relay retries.
+ * @throws ServiceError if Temporal is unavailable; the row stays in the outbox.
  * @throws DatabaseOlderError if the post's workflow published or knows what the row lacks.
  */
-export async function syncPost(
-  client: Client,
-  em: Em,
-  post: PostToSync,
-  log?: Logger,
-): Promise<void> {
+export async function syncPost(client: Client, em: Em, post: PostToSync): Promise<void> {
   const { wakeAt, searched } = await readStored(em, post);
   await underDeadline(client, async () => {
-    const place = { client, em, log };
-    await notify(place, { ...post, dueAt: wakeAt }, searched);
+    await notify({ client, em }, { ...post, dueAt: wakeAt }, searched);
     if (post.isBeingRemoved) {
-      await startRemoval(place, post, searched);
+      await startRemoval(client, post, searched);
     }
   });
   await markSynced(em, post, wakeAt === post.dueAt ? null : wakeAt);
 }
 
 type Stored = {
-  /**
-   * When the post's workflow wakes up: at the post's time, or slightly later if its workspace has hundreds of posts in
-   * that second. Users see the post's own time, and the workflow reads it from the database before it publishes. ISO
-   * 8601 in UTC; null for a draft.
-   */
+  /** The post's time, or slightly later if its workspace has many in that second. ISO 8601 in UTC; null for a draft. */
   readonly wakeAt: string | null;
   readonly searched: SearchedPost;
 };
@@ -93,19 +82,14 @@ async function markSynced(em: Em, post: PostToSync, wakesAt: string | null): Pro
   );
 }
 
-type Place = { readonly client: Client; readonly em: Em; readonly log: Logger | undefined };
-
 const longAgo = new Date(0).toISOString();
 
-async function notify(
-  { client, em, log }: Place,
-  post: PostToSync,
-  searched: SearchedPost,
-): Promise<void> {
+async function notify(place: Place, post: PostToSync, searched: SearchedPost): Promise<void> {
   const { workspaceId, postId, status, revision, requestId, dueAt: at, isSettled } = post;
   // A retry is synced like a new time, which is now.
   const isOpen = (status === 'scheduled' || status === 'publishing') && at !== null;
   const isDraft = status === 'draft';
+  const { client } = place;
   if (isDraft && !post.isStillSending) {
     await notifyOfCancel(client, post);
   } else if (isOpen || isDraft || isSettled) {
@@ -134,9 +118,9 @@ async function notify(
           ? client.workflow.start('publishPost', all)
           : client.workflow.signalWithStart('publishPost', all);
       };
-      return startSearchable(client, ofPost(workspaceId, searched, at), send, log);
+      return startSearchable(ofPost(workspaceId, searched, at), send);
     };
-    await (isOpen || isDraft ? startOnce({ client, em }, post, start) : start({}));
+    await (isOpen || isDraft ? startOnce(place, post, start) : start({}));
   }
 }
 
@@ -151,12 +135,9 @@ async function notifyOfCancel(client: Client, { postId, revision }: PostToSync):
   }
 }
 
-/**
- * Starts the workflow that removes a post from its networks, or signals it that there is another request. The signal
- * keeps a workflow open that is about to end, so no request is lost.
- */
+/** The signal keeps a workflow open that is about to end, so no request is lost. */
 function startRemoval(
-  { client, log }: Place,
+  client: Client,
   { workspaceId, postId, requestId }: PostToSync,
   { accounts }: SearchedPost,
 ): Promise<unknown> {
@@ -175,7 +156,7 @@ function startRemoval(
       signal: unpublish,
       signalArgs: [],
     });
-  return startSearchable(client, ofWorkspace(workspaceId, networks), start, log);
+  return startSearchable(ofWorkspace(workspaceId, networks), start);
 }
 
 /** In bytes. Temporal allows 400 with the encoding's name. Each byte is stored while the post sleeps. */
@@ -184,10 +165,7 @@ const longestSummary = 340;
 /** Number of accounts in a summary. */
 const mostAccounts = 5;
 
-/**
- * One line that names a post in Temporal's lists. It is set at the start of a run and cannot be changed, so it has the
- * first due time; the attribute `DueAt` has the current one.
- */
+/** Names a post in Temporal's lists. It cannot be changed during a run; the attribute `DueAt` has the current time. */
 export function postSummary({ accounts, externalId }: SearchedPost, due: string | null): string {
   const names = accounts
     .slice(0, mostAccounts)

@@ -8,7 +8,7 @@ import {
   unpublishWorkflowId,
 } from '../workflows/messages.ts';
 import { underDeadline, type Temporal } from './connect.ts';
-import { readLatestRun } from './latest-run.ts';
+import { endedStatuses, readLatestRun } from './latest-run.ts';
 
 /** Requests the state of the newest run of a row's workflow. Adds no event to its history. */
 export const workflowStates = (client: Client): WorkflowStates => ({
@@ -23,7 +23,7 @@ async function stateOf(client: Client, workflowId: string): Promise<WorkflowStat
   try {
     const handle = client.workflow.getHandle(workflowId);
     const described = await underDeadline(client, () => handle.describe());
-    if (ended.has(described.status.name)) {
+    if (endedStatuses.has(described.status.name)) {
       return 'gone';
     }
 
@@ -33,15 +33,6 @@ async function stateOf(client: Client, workflowId: string): Promise<WorkflowStat
     return error instanceof WorkflowNotFoundError ? 'gone' : 'unknown';
   }
 }
-
-/** Every other status counts as running: paused by an operator, or added by a later version of Temporal. */
-const ended: ReadonlySet<string> = new Set([
-  'COMPLETED',
-  'FAILED',
-  'CANCELLED',
-  'TERMINATED',
-  'TIMED_OUT',
-]);
 
 /**
  * Returns the last poll of each worker for workflow tasks, in milliseconds since 1970; null if Temporal does not

@@ -1,4 +1,4 @@
-import { ScheduleNotFoundError, type Client, type ScheduleDescription } from '@temporalio/client';
+import { ScheduleNotFoundError, type Client } from '@temporalio/client';
 import { describeError, type Logger } from '../runtime/logger.ts';
 import { retryUntilReady, type Explain } from '../runtime/process.ts';
 import { repeat } from '../runtime/timers.ts';
@@ -13,23 +13,10 @@ import {
 
 const minuteMs = 60_000;
 
-/** A workflow that Temporal starts at intervals, one at a time. */
-type ScheduleDefinition = {
-  readonly scheduleId: string;
-  /** Interval in milliseconds. Runs start `offsetMs` after each multiple of it. */
-  readonly everyMs: number;
-  readonly offsetMs: number;
-  readonly workflowType: string;
-  readonly workflowId: string;
-  readonly args: readonly unknown[];
-  /** Run timeout, in milliseconds. */
-  readonly longestMs: number;
-  readonly summary: string;
-};
-
-export const sweepSchedule: ScheduleDefinition = {
+export const sweepSchedule = {
   scheduleId: sweepScheduleId,
   everyMs: minuteMs,
+  // Runs start this long after each multiple of the interval.
   // Most posts are due at full minutes: 40 s later their grace period is over, and each is scanned for the first time.
   offsetMs: 40_000,
   workflowType: 'sweepPosts',
@@ -37,6 +24,10 @@ export const sweepSchedule: ScheduleDefinition = {
   args: [],
   longestMs: 5 * minuteMs,
   summary: 'Finds posts and deliveries that Temporal has lost',
+};
+
+type ScheduleDefinition = Omit<typeof sweepSchedule, 'args'> & {
+  readonly args: readonly unknown[];
 };
 
 /** Schedule that refreshes metrics every five minutes. @param networks Networks that the workers serve. */
@@ -101,7 +92,7 @@ const lacksSchedules = (error: unknown): boolean => hasGrpcCode(error, 'unimplem
 
 /**
  * Creates a schedule, or updates that of another version. A paused schedule stays paused. Its memo holds the database
- * that the namespace belongs to.
+ * that the namespace belongs to, and the definition.
  *
  * @throws ServiceError if Temporal is unavailable. @throws OtherDatabaseError
  */
@@ -115,10 +106,9 @@ export async function ensureSchedule(
   const handle = client.schedule.getHandle(scheduleId);
   const within = <T>(call: () => Promise<T>): Promise<T> => underDeadline(client, call);
   try {
-    const found = await within(() => handle.describe());
-    const owner = found.action.memo?.['installation'];
-    assertOwner(client, owner, installation);
-    if (owner === undefined || !isAsWanted(found, schedule)) {
+    const { memo = {} } = (await within(() => handle.describe())).action;
+    assertOwner(client, memo['installation'], installation);
+    if (memo['definition'] !== wanted.action.memo.definition) {
       await within(() => handle.update(({ state }) => ({ ...wanted, state })));
     }
   } catch (error) {
@@ -141,25 +131,8 @@ const optionsOf = (schedule: ScheduleDefinition, installation: string) => ({
     args: [...schedule.args],
     workflowRunTimeout: schedule.longestMs,
     staticSummary: schedule.summary,
-    memo: { installation },
+    memo: { installation, definition: JSON.stringify(schedule) },
   },
   // One run at a time. One run makes up for all that were missed while Temporal was unavailable.
   policies: { overlap: 'SKIP' as const, catchupWindow: minuteMs },
 });
-
-function isAsWanted(
-  { spec, action, policies }: ScheduleDescription,
-  schedule: ScheduleDefinition,
-): boolean {
-  const [interval, ...others] = spec.intervals ?? [];
-  return (
-    others.length === 0 &&
-    interval?.every === schedule.everyMs &&
-    interval.offset === schedule.offsetMs &&
-    action.workflowType === schedule.workflowType &&
-    action.taskQueue === postsQueue &&
-    JSON.stringify(action.args ?? []) === JSON.stringify(schedule.args) &&
-    policies.overlap === 'SKIP' &&
-    policies.catchupWindow === minuteMs
-  );
-}

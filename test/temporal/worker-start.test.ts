@@ -3,10 +3,8 @@ import type { Client, WorkflowHandle } from '@temporalio/client';
 import ava, { type ExecutionContext } from 'ava';
 import type { Swept } from '../../activities/sweep/sweep.ts';
 import { NetworkError } from '../../networks/network.ts';
-import type { Logger } from '../../runtime/logger.ts';
 import { isTemporalUnavailable } from '../../temporal/connect.ts';
 import { ensureSearchAttributes } from '../../temporal/ensure-search-attributes.ts';
-import { syncPost } from '../../temporal/sync-post.ts';
 import { ensureSchedule, keepScheduled, sweepSchedule } from '../../worker/schedules.ts';
 import { postsQueue, postWorkflowId, sweepScheduleId } from '../../workflows/messages.ts';
 import { searchAttributeKeys } from '../../workflows/search-attributes.ts';
@@ -82,6 +80,7 @@ test.serial(
     await scheduleOf(client).update((was) => ({
       ...was,
       spec: { intervals: [{ every: '1 hour' }] },
+      action: { ...was.action, memo: { installation: 'ours', definition: 'another' } },
     }));
 
     await ensured(client);
@@ -233,39 +232,6 @@ test('posts go out without search attributes when another program uses the name 
 
   t.is((await client.finalPost(id)).status, 'published');
   t.is(await its.workflow.getHandle(postWorkflowId(id)).result(), 'published');
-});
-
-test('the log reports once that Temporal lacks the attributes', async (t) => {
-  const { orm, temporalEnv } = unsearchable.punctual;
-  // A separate client, because each client remembers which attributes are missing.
-  const { client } = temporalClient(t, temporalEnv, { patientTemporal: true });
-  const logged: string[] = [];
-  const log = { warn: (_fields: object, message: string) => void logged.push(message) };
-  // The same time for each sync, because a different one would be checked in the database, which has no such posts.
-  const dueAt = new Date(Date.now() + 3_600_000).toISOString();
-  const sync = (postId: string) => {
-    const workspaceId = crypto.randomUUID();
-    const post = { workspaceId, postId, status: 'scheduled', revision: 1, dueAt };
-    return syncPost(client, orm.em.fork(), post, log as unknown as Logger);
-  };
-  const posts = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
-  const answered = (post = '') =>
-    poll(
-      () => sync(post).then(String, String), // Temporal may not respond in time.
-      (outcome) => outcome === 'undefined',
-    );
-  await answered(posts[0]);
-
-  await Promise.all(posts.map(answered));
-
-  for (const post of posts) {
-    const handle = client.workflow.getHandle(postWorkflowId(post));
-    t.is((await handle.describe()).status.name, 'RUNNING');
-  }
-
-  t.deepEqual(logged, [
-    'Temporal does not know our search attributes: workflows start without them',
-  ]);
 });
 
 test.serial('two workers that start at once both succeed in adding the attributes', async (t) => {
