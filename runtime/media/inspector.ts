@@ -3,27 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { AppError } from '../../domain/errors.ts';
 import type { MediaDetails } from '../../domain/media.ts';
 import { createFairQueue } from '../concurrency.ts';
-import { runBounded } from './run-bounded.ts';
+import { runBounded, type ProgramBounds } from './run-bounded.ts';
 
-/** Inspects untrusted files. */
-export type Inspector = {
-  /**
-   * Inspects the bytes of a local file, never its name. Decodes a picture, or the first frame of an animation. Appends
-   * the end marker when a JPEG lacks it.
-   *
-   * @param workspaceId Owner of the file: waiting workspaces alternate.
-   * @param signal Aborts when the client is gone, which frees the slot.
-   * @returns the facts, or the reason for a refusal in a sentence for the owner.
-   * @throws AppError `unavailable` when no slot was free in time or the inspection could not run; the signal's reason.
-   */
-  inspect(
-    filePath: string,
-    workspaceId: string,
-    signal?: AbortSignal,
-  ): Promise<MediaFacts | FileRefusal>;
-  /** Aborts every inspection under way with `unavailable`. */
-  close(): void;
-};
+export type Inspector = ReturnType<typeof createInspector>;
 
 type Bounds = ProbeBounds & {
   /** Concurrent processes. More than there are processors would not be faster, and use more memory. */
@@ -34,17 +16,17 @@ type Bounds = ProbeBounds & {
 
 const processors = Math.min(Math.max(2, Math.floor(availableParallelism() / 2)), 8);
 
-/** In seconds. */
-const retryAfter = 10;
-
-/** A workspace gets all slots but one: files that use their whole time would otherwise block the other workspaces. */
+/**
+ * Inspects untrusted files. A workspace gets all slots but one: files that use their whole time would otherwise block
+ * the other workspaces.
+ */
 export function createInspector({
   slots = processors,
   waitMs = 30_000,
   cpuSeconds = 10,
   timeoutMs = 30_000,
   program = probe,
-}: Partial<Bounds> = {}): Inspector {
+}: Partial<Bounds> = {}) {
   const enter = createFairQueue({ all: slots, each: Math.max(1, slots - 1) });
   const end = new AbortController();
 
@@ -59,7 +41,12 @@ export function createInspector({
   }
 
   return {
-    async inspect(filePath, workspaceId, signal) {
+    /**
+     * Inspects the bytes of a local file, never its name. Waiting workspaces alternate.
+     *
+     * @throws AppError `unavailable` when no slot was free in time or the inspection could not run; the signal's reason.
+     */
+    async inspect(filePath: string, workspaceId: string, signal?: AbortSignal) {
       const either = signal ? AbortSignal.any([signal, end.signal]) : end.signal;
       const release = await acquireSlot(workspaceId, either);
       try {
@@ -68,6 +55,7 @@ export function createInspector({
         release();
       }
     },
+    /** Aborts every inspection under way. */
     close: () => end.abort(new AppError('unavailable', 'The service is being stopped. Try again.')),
   };
 }
@@ -76,27 +64,18 @@ const tooLate = (): AppError =>
   new AppError(
     'unavailable',
     'Too many files are waiting for inspection. This file was not stored; send it again later.',
-    { retryAfter },
+    { retryAfter: 10 },
   );
 
-/** The program that inspects a file. */
 export const probe = fileURLToPath(new URL('probe.ts', import.meta.url));
 
-type ProbeBounds = {
-  /** Limit of processor time. A normal file takes 0.2 s; one that takes seconds was made to. */
-  readonly cpuSeconds: number;
-  /** Limit of elapsed time, for a process that hangs without using the processor. */
-  readonly timeoutMs: number;
+/** A normal file takes 0.2 s of processor time; one that takes seconds was made to. */
+type ProbeBounds = Pick<ProgramBounds, 'cpuSeconds' | 'timeoutMs'> & {
   /** Replaces the program, for tests. */
   readonly program: string;
 };
 
-/**
- * Inspects a file in a child process.
- *
- * @throws AppError `unavailable` when the child was killed from outside, hung or could not start, which is not the
- * file's fault. The signal's reason when that aborts.
- */
+/** Throws when the child was killed from outside, hung or could not start, which is not the file's fault. */
 async function runProbe(
   filePath: string,
   { program, cpuSeconds, timeoutMs }: ProbeBounds,
@@ -114,11 +93,12 @@ async function runProbe(
   }
 
   return written === null
-    ? { refusal: 'The inspection of the file takes too much time or memory, or crashes.' }
+    ? {
+        refusal: 'The inspection of the file takes too much time or memory, or crashes.',
+      }
     : (JSON.parse(written) as MediaFacts | FileRefusal); // Written by our own program.
 }
 
-/** The facts about a file, except its type. */
 export type PictureFacts = {
   /** In pixels, as displayed. */
   readonly width: number | null;

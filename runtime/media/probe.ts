@@ -1,7 +1,7 @@
 import { statSync, writeSync } from 'node:fs';
 import { fileTypeFromFile } from 'file-type';
 import type { FileRefusal, MediaFacts } from './inspector.ts';
-import { endWithParent } from './run-bounded.ts';
+import { endWithParent, nullUnlessSystemError } from './run-bounded.ts';
 
 // A program: inspects the file that its argument names and writes the result as JSON. `inspector.ts` sets its limits.
 
@@ -9,7 +9,7 @@ endWithParent();
 
 /** Loads only the library that the file needs. */
 async function inspectFile(filePath: string): Promise<MediaFacts | FileRefusal> {
-  const found = await mediaType(filePath).catch(nullUnlessReadError);
+  const found = await mediaType(filePath).catch(nullUnlessSystemError);
   if (!found || 'other' in found) {
     const refusal =
       statSync(filePath).size === 0
@@ -23,15 +23,6 @@ async function inspectFile(filePath: string): Promise<MediaFacts | FileRefusal> 
       ? await (await import('./read-image.ts')).readImage(filePath)
       : await (await import('./read-video.ts')).readVideo(filePath);
   return 'refusal' in facts ? facts : { type: found.type, ...facts };
-}
-
-/** A file that the parser fails on is refused. A file that could not be read may be valid, so that error is thrown. */
-function nullUnlessReadError(error: unknown): null {
-  if (error instanceof Error && 'syscall' in error) {
-    throw error;
-  }
-
-  return null;
 }
 
 /** Accepted types: every network accepts some of them. */
@@ -62,7 +53,11 @@ async function mediaType(filePath: string) {
 
   const [kind, name = ''] = found?.split('/') ?? [];
   const better = kind === 'image' ? 'JPEG' : kind === 'video' ? 'MP4' : null;
-  return better && { other: `${name.replace('x-', '').toUpperCase()}: convert it to ${better}` };
+  return (
+    better && {
+      other: `${name.replace('x-', '').toUpperCase()}: convert it to ${better}`,
+    }
+  );
 }
 
 // At the end, because it needs everything above.

@@ -1,9 +1,8 @@
-import { appendFileSync, closeSync, openSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Metadata } from 'sharp';
 import { decoding, sharp } from './decoding.ts';
 import type { FileRefusal, PictureFacts } from './inspector.ts';
-import { createReader, pngChunks } from './picture-blocks.ts';
-import { removeLocation } from './remove-location.ts';
+import { pngChunks, removeLocation } from './remove-location.ts';
 
 const maxPixels = decoding.limitInputPixels;
 
@@ -11,15 +10,17 @@ const maxPixels = decoding.limitInputPixels;
 const maxFrames = 10_000;
 
 /**
- * Reads an image's header and the delays of an animation, and decodes the first frame. Removes locations and what
- * follows the picture, and appends the end marker when a JPEG lacks it.
+ * Reads an image's header and the delays of an animation, decodes the first frame, and removes locations and what
+ * follows the picture.
  */
 export async function readImage(filePath: string): Promise<PictureFacts | FileRefusal> {
   const image = await sharp(filePath)
     .metadata()
     .catch(() => null);
   if (!image || !(image.width > 0) || !(image.height > 0)) {
-    return { refusal: 'The file begins like an image but cannot be read as one.' };
+    return {
+      refusal: 'The file begins like an image but cannot be read as one.',
+    };
   }
 
   const { width, height } = image.autoOrient;
@@ -35,7 +36,7 @@ export async function readImage(filePath: string): Promise<PictureFacts | FileRe
   }
 
   removeLocation(filePath, image);
-  const refusal = await refusalByDecoding(filePath, image.format);
+  const refusal = await refusalByDecoding(filePath);
   if (refusal !== null) {
     return { refusal };
   }
@@ -53,66 +54,34 @@ type Animation = { readonly frames: number; readonly delayMs: number };
 /** sharp reads an animated PNG as a still one. */
 const animationOf = (filePath: string, { format, pages = 1, delay = [] }: Metadata): Animation =>
   format === 'png'
-    ? pngAnimation(filePath)
+    ? pngAnimation(readFileSync(filePath))
     : { frames: pages, delayMs: delay.reduce((sum, one) => sum + one, 0) };
 
 /** Source: https://www.w3.org/TR/png-3/#apng-frame-based-animation */
-function pngAnimation(filePath: string): Animation {
-  const file = openSync(filePath, 'r');
-  try {
-    const reader = createReader(file);
-    let [frames, delayMs, isMoving] = [1, 0, false];
-    for (const { name, start } of pngChunks(reader)) {
-      const data = Buffer.from(reader.at(start, 26));
-      if (name === 'acTL' && data.length >= 4) {
-        frames = Math.max(1, data.readUInt32BE(0));
-        isMoving = frames > 1;
-      } else if (name === 'IDAT' && !isMoving) {
-        break; // The announcement of an animation counts before the pixels only.
-      } else if (name === 'fcTL' && data.length === 26) {
-        delayMs += (1000 * data.readUInt16BE(20)) / (data.readUInt16BE(22) || 100);
-      }
+function pngAnimation(bytes: Buffer): Animation {
+  let [frames, delayMs] = [1, 0];
+  for (const { name, start, end } of pngChunks(bytes)) {
+    const data = bytes.subarray(start, end);
+    if (name === 'acTL' && data.length >= 4) {
+      frames = Math.max(1, data.readUInt32BE(0));
+    } else if (name === 'IDAT' && frames === 1) {
+      break; // The announcement of an animation counts before the pixels only.
+    } else if (name === 'fcTL' && data.length === 26) {
+      delayMs += (1000 * data.readUInt16BE(20)) / (data.readUInt16BE(22) || 100);
     }
-
-    return { frames, delayMs: isMoving ? delayMs : 0 };
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** Some programs omit it. Viewers do not need it, networks do. */
-const endOfJpeg = Buffer.from([0xff, 0xd9]);
-
-async function refusalByDecoding(
-  filePath: string,
-  format: string | undefined,
-): Promise<string | null> {
-  let found = await decode(filePath, decoding.failOn);
-  if (found === 'damaged' && format === 'jpeg') {
-    // After the marker is appended, a truncated JPEG only causes a warning, so warnings count as errors here.
-    appendFileSync(filePath, endOfJpeg);
-    found = await decode(filePath, 'warning');
   }
 
-  return found === 'whole' ? null : refusals[found];
+  return { frames, delayMs: frames > 1 ? delayMs : 0 };
 }
-
-const refusals = {
-  damaged:
-    'The image is incomplete or damaged. Save it again in an image editor, or send another file.',
-  'too large': 'Decoding the image takes too much memory. Make it smaller.',
-};
 
 /** Decodes the whole first frame. Shrinking it on the way saves memory, and for a JPEG time. */
-async function decode(
-  filePath: string,
-  failOn: 'error' | 'warning',
-): Promise<'whole' | keyof typeof refusals> {
+async function refusalByDecoding(filePath: string): Promise<string | null> {
   try {
-    const image = sharp(filePath, { ...decoding, failOn });
-    await image.resize(64, 64, { fit: 'fill' }).raw().toBuffer();
-    return 'whole';
+    await sharp(filePath, decoding).resize(64, 64, { fit: 'fill' }).raw().toBuffer();
+    return null;
   } catch (error) {
-    return /memory/iv.test(String(error)) ? 'too large' : 'damaged';
+    return /memory/iv.test(String(error))
+      ? 'Decoding the image takes too much memory. Make it smaller.'
+      : 'The image is incomplete or damaged. Save it again in an image editor, or send another file.';
   }
 }

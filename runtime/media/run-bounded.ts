@@ -28,10 +28,14 @@ const limited = ({ cpuSeconds, dataMb }: ProgramBounds): string =>
   ].join('; ');
 
 /** One thread per pool: the program has one task, and each thread reserves memory. */
-const env = { MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1', VIPS_CONCURRENCY: '1' };
+const env = {
+  MALLOC_ARENA_MAX: '1',
+  UV_THREADPOOL_SIZE: '1',
+  VIPS_CONCURRENCY: '1',
+};
 
 /** Signals that end it at a limit or in a crash. */
-const limitSignals: ReadonlySet<unknown> = new Set([
+const limitSignals = new Set<NodeJS.Signals | undefined>([
   'SIGXCPU',
   'SIGABRT',
   'SIGSEGV',
@@ -39,15 +43,12 @@ const limitSignals: ReadonlySet<unknown> = new Set([
   'SIGBUS',
   'SIGILL',
   'SIGFPE',
-] satisfies NodeJS.Signals[]);
+]);
 
 /**
- * Runs a program of ours on an untrusted file in a child process. A file can be made to take much time or memory, which
- * must not affect other work or this process.
+ * Runs a program of ours on an untrusted file in a child process, since a file can be made to take much time or memory.
  *
- * @returns its output, or null when it hit a limit or crashed, which is the file's fault.
- * @throws any other failure: it was killed from outside, has a bug, hung or could not start. The signal's reason when
- * that aborts.
+ * @returns its output, or null when it hit a limit or crashed, which is the file's fault. Other failures are thrown.
  */
 export async function runBounded(
   program: string,
@@ -68,7 +69,7 @@ export async function runBounded(
     return (await ended).stdout;
   } catch (error) {
     signal.throwIfAborted();
-    const { signal: end, killed } = error as Ended;
+    const { signal: end, killed } = error as { signal?: NodeJS.Signals; killed?: boolean };
     if (!killed && limitSignals.has(end)) {
       return null;
     }
@@ -79,7 +80,14 @@ export async function runBounded(
   }
 }
 
-type Ended = { readonly signal?: NodeJS.Signals; readonly killed?: boolean };
+/** The errors of file systems and of failed allocations, which are not the fault of a file, are thrown. */
+export function nullUnlessSystemError(error: unknown): null {
+  if (error instanceof RangeError || (error instanceof Error && 'syscall' in error)) {
+    throw error;
+  }
+
+  return null;
+}
 
 /** Makes this process end with its parent, not before it, at lower CPU priority. */
 export function endWithParent(): void {

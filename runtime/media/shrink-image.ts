@@ -19,7 +19,10 @@ export type SmallerImage = {
  * Each image takes a processor and up to a gigabyte. Workspaces alternate, with one image each at a time, so that many
  * images of one workspace delay another workspace by one image.
  */
-const enter = createFairQueue({ all: availableParallelism() > 3 ? 2 : 1, each: 1 });
+const enter = createFairQueue({
+  all: availableParallelism() > 3 ? 2 : 1,
+  each: 1,
+});
 
 /** Large images take up to 90 s, so they have a queue of their own, and photos do not wait for them. */
 const enterLarge = createFairQueue({ all: 1, each: 1 });
@@ -40,14 +43,12 @@ const program = fileURLToPath(new URL('shrink.ts', import.meta.url));
 const bounds = { cpuSeconds: 60, timeoutMs: 90_000, dataMb: 2048, heapMb: 128 };
 
 /**
- * Encodes an image so that it fits into `maxBytes`: as JPEG, or as WebP to keep transparency, with fewer pixels if
- * needed. Keeps only the first frame of an animation. With the same version, equal inputs give equal bytes.
- *
- * Decodes it in a child process with limits.
+ * Encodes an image in a child process so that it fits into `maxBytes`: as JPEG, or as WebP to keep transparency, with
+ * fewer pixels if needed. Keeps only the first frame of an animation. With the same version, equal inputs give equal
+ * bytes.
  *
  * @param image The file; always read to its end or destroyed.
  * @returns null when the image cannot be decoded within the limits.
- * @throws a failure to read the stream or to run the process; the signal's reason.
  */
 export async function shrinkImage(
   image: Readable,

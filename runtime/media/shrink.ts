@@ -1,6 +1,6 @@
 import { writeFileSync, writeSync } from 'node:fs';
 import { decoding, sharp } from './decoding.ts';
-import { endWithParent } from './run-bounded.ts';
+import { endWithParent, nullUnlessSystemError } from './run-bounded.ts';
 import type { SmallerImage } from './shrink-image.ts';
 
 // A program: shrinks the image that its first argument names and writes it to the second. `shrink-image.ts` sets its
@@ -23,34 +23,26 @@ const attempts = [
   [600, 50],
 ] as const;
 
-async function shrink(
-  from: string,
-  to: string,
-  {
-    maxBytes,
-    maxSide,
-    isOpaque,
-    limitInputPixels,
-  }: {
-    readonly maxBytes: number;
-    readonly maxSide: number;
-    readonly isOpaque: boolean;
-    readonly limitInputPixels: number;
-  },
-): Promise<SmallerImage | null> {
+const [, , from = '', to = '', maxBytes, maxSide, isOpaque, maxPixels] = process.argv;
+
+async function shrink(): Promise<SmallerImage | null> {
+  const limitInputPixels = Math.min(Number(maxPixels), decoding.limitInputPixels);
   // First frame only, without metadata, which may contain the location.
   const image = sharp(from, { ...decoding, limitInputPixels }).autoOrient();
-  const keepsAlpha = (await image.metadata()).hasAlpha && !isOpaque;
+  const keepsAlpha = (await image.metadata()).hasAlpha && isOpaque !== 'true';
   for (const [longest, quality] of attempts) {
-    const side = Math.min(longest, maxSide);
-    const resized = image
-      .clone()
-      .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true });
+    const side = Math.min(longest, Number(maxSide));
+    const resized = image.clone().resize({
+      width: side,
+      height: side,
+      fit: 'inside',
+      withoutEnlargement: true,
+    });
     const encoded = keepsAlpha
       ? resized.webp({ quality })
       : resized.flatten({ background: '#ffffff' }).jpeg({ quality });
     const { data, info } = await encoded.toBuffer({ resolveWithObject: true });
-    if (data.length <= maxBytes) {
+    if (data.length <= Number(maxBytes)) {
       writeFileSync(to, data, { mode: 0o600 });
       const { width, height } = info;
       return { type: keepsAlpha ? 'image/webp' : 'image/jpeg', width, height };
@@ -60,22 +52,6 @@ async function shrink(
   return null;
 }
 
-const [, , from = '', to = '', maxBytes, maxSide, isOpaque, maxPixels] = process.argv;
-const bounds = {
-  maxBytes: Number(maxBytes),
-  maxSide: Number(maxSide),
-  isOpaque: isOpaque === 'true',
-  limitInputPixels: Math.min(Number(maxPixels), decoding.limitInputPixels),
-};
-const made = await shrink(from, to, bounds).catch(nullUnlessReadError);
+const made = await shrink().catch(nullUnlessSystemError);
 writeSync(1, JSON.stringify(made));
 process.exit(0);
-
-/** Null when the image cannot be decoded. Failures to read or write are thrown, as the image may be valid. */
-function nullUnlessReadError(error: unknown): null {
-  if (error instanceof RangeError || (error instanceof Error && 'syscall' in error)) {
-    throw error;
-  }
-
-  return null;
-}
