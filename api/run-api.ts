@@ -6,7 +6,6 @@ import {
   OtherStorageError,
   assertSealedBy,
   installationId,
-  keepSealedBy,
   OtherSecretKeyError,
 } from '../db/installation.ts';
 import { prepareSchema, OtherSchemaError } from '../db/migrate.ts';
@@ -94,11 +93,9 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
   const stopMeasuring = clock.keep();
   await Promise.race([stop, migrated.then(() => log.info('the database is ready'))]);
   const stopSweeping = keepSwept(deps);
-  const stopSealingCheck = keepSealedBy(orm, sealer.keyId, fatal);
   await stop;
   isStopping = true;
   stopSweeping();
-  stopSealingCheck();
   stopMeasuring();
   log.info('stopping, open requests finish first');
   await stopServing();

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Orm } from './orm.ts';
 import { query } from './query.ts';
 
-/** @returns the database's id, created with its schema. */
+/** The database's id, created with its schema. */
 export async function installationId(orm: Orm): Promise<string> {
   const [row] = await query(orm.em.fork(), sql<{ id: string }>`select id from installation`);
   if (!row) {
@@ -27,7 +27,6 @@ export class OtherSecretKeyError extends Error {
  * Checks the key before a process seals or opens anything. Otherwise a wrong key would show only in channels that
  * cannot publish, and in secrets that the right key cannot open.
  *
- * @param keyId Id of the process's key, as in sealed secrets.
  * @throws OtherSecretKeyError
  */
 export async function assertSealedBy(orm: Orm, keyId: string): Promise<void> {
@@ -36,11 +35,6 @@ export async function assertSealedBy(orm: Orm, keyId: string): Promise<void> {
     orm.em.fork(),
     sql`update installation set sealed_by = ${keyId} where sealed_by is null`,
   );
-  await assertStillSealedBy(orm, keyId);
-}
-
-/** @throws OtherSecretKeyError */
-async function assertStillSealedBy(orm: Orm, keyId: string): Promise<void> {
   const [row] = await query(
     orm.em.fork(),
     sql<{ sealed_by: string | null }>`select sealed_by from installation`,
@@ -50,33 +44,7 @@ async function assertStillSealedBy(orm: Orm, keyId: string): Promise<void> {
   }
 }
 
-/** Check interval, in milliseconds. Secrets sealed under the old key in between are lost. */
-const intervalMs = 10_000;
-
-/**
- * Repeats the check until the returned function is called: another key may be adopted while this process runs.
- *
- * @param isFatal Ends the process at an OtherSecretKeyError, and rethrows other errors.
- */
-export function keepSealedBy(
-  orm: Orm,
-  keyId: string,
-  isFatal: (error: unknown) => never,
-): () => void {
-  const timer = setInterval(() => {
-    assertStillSealedBy(orm, keyId)
-      .catch(isFatal)
-      .catch(() => undefined); // Other queries report that the database is unavailable.
-  }, intervalMs);
-  timer.unref();
-  return () => clearInterval(timer);
-}
-
-/**
- * Makes this key the database's. Secrets sealed under another key stay and cannot be opened.
- *
- * @returns whether another key was in use before.
- */
+/** Makes this key the database's. @returns whether another was in use, under which secrets cannot be opened now. */
 export async function adoptKey(orm: Orm, keyId: string): Promise<boolean> {
   const adopted = await query(
     orm.em.fork(),
@@ -107,8 +75,8 @@ export class OtherStorageError extends Error {
  * Compares the mark in the storage with the database, once at the start of a process. A storage that does not respond
  * then is logged.
  *
- * @param on `mayClaim`: mark the storage if the database has no marked storage or no files. `isFatal` ends the process
- *   at an OtherStorageError, and rethrows other errors.
+ * @param on `mayClaim`: mark the storage if the database has no marked storage or no files. `isFatal` rethrows all
+ *   errors but an OtherStorageError.
  */
 export async function checkStorage(
   orm: Orm,
@@ -127,7 +95,6 @@ export async function checkStorage(
   }
 }
 
-/** @throws OtherStorageError @throws AppError `unavailable` if the storage does not respond. */
 async function compareStorage(orm: Orm, storage: Storage, mayClaim: boolean): Promise<void> {
   if (await storage.isClaimed(await installationId(orm))) {
     return;

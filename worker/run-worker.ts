@@ -7,7 +7,6 @@ import {
   OtherStorageError,
   assertSealedBy,
   installationId,
-  keepSealedBy,
   OtherSecretKeyError,
 } from '../db/installation.ts';
 import { prepareSchema, OtherSchemaError } from '../db/migrate.ts';
@@ -77,7 +76,6 @@ export async function runWorker(
   // The database and Temporal may start after this process, so it waits for them instead of exiting.
   const installation = await prepareDatabase({ config, orm, clock, sealer, log, storage });
   const stopMeasuring = clock.keep();
-  const stopSealingCheck = keepSealedBy(orm, sealer.keyId, fatalAt(log, OtherSecretKeyError));
   const explain = explainTemporalFailure(reach);
   const first = await connectWhenReady(reach.connectionOptions, explain, log);
   const place = { orm, client: temporal.client, log };
@@ -105,7 +103,7 @@ export async function runWorker(
 
   await Promise.all([running.catch(exitWith(log)), ...besides.map(end)]);
   await untilRefreshed(orm);
-  [stopMeasuring, stopSealingCheck, storage.close, closeHealth].forEach(end);
+  [stopMeasuring, storage.close, closeHealth].forEach(end);
   await Promise.all([services.closeEgress(), temporal.close(), connection.close(), orm.close()]);
   log.info('stopped');
 }

@@ -41,22 +41,6 @@ test('no process starts with a wrong SECRET_KEY, and each names the next step', 
   t.is((await adminOf(punctual).run('workspace', 'list')).code, 1);
 });
 
-test('a running API and worker notice that another key was adopted, and exit', async (t) => {
-  const punctual = await startApi(t);
-  const { temporalEnv, databaseUrl, secretKey } = punctual;
-  const settings = { ...temporalEnv, DATABASE_URL: databaseUrl, SECRET_KEY: secretKey };
-  const api = await startApiProcess(t, settings);
-  const worker = spawnWorker(t, punctual, []);
-  await worker.logged('polling');
-
-  await adminOf({ ...punctual, secretKey: newKey() }).call('secret-key', 'adopt');
-  await Promise.all([ended(api.child), ended(worker.child)]);
-
-  t.deepEqual([api.child.exitCode, worker.child.exitCode], [1, 1]);
-  t.regex(api.log(), other);
-  t.regex(worker.output(), other);
-});
-
 test('adopting the current key changes nothing, and only another key invalidates the secrets', async (t) => {
   const punctual = await startApi(t);
   const adopt = (secretKey: string) =>
