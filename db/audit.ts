@@ -7,7 +7,6 @@ import { query, queryPlanned } from './query.ts';
 
 /** Where a change came from. */
 export type Origin = {
-  /** Set for a call with an operator key. */
   readonly operatorKeyId?: string;
   /** The `X-Request-Id` of the call. */
   readonly requestId?: string;
@@ -59,11 +58,8 @@ export const auditActions = [
 export type AuditAction = (typeof auditActions)[number];
 
 /**
- * Records a change. Call it in the transaction of the change, so that neither exists without the other. It holds the
- * caller's key until the commit, and fails when the key has ended or lost a right since its call began.
- *
- * @param objectIds The changed objects, one row each.
- * @throws NotNullConstraintViolationException that `isKeyLost` recognizes.
+ * Records a change, in its transaction. It holds the caller's key until the commit, and fails with an error that
+ * `isKeyLost` recognizes when the key has ended or lost a right since its call began.
  */
 export async function recordAudit(
   em: Em,
@@ -78,11 +74,7 @@ export async function recordAudit(
   }
 }
 
-/**
- * SQL: the same, as a part of the statement that makes the change.
- *
- * @param made A table with the ids of the new rows and of the changed objects.
- */
+/** SQL: the same in the statement of the change. @param made A table with the ids of new rows and changed objects. */
 export const insertAudit = (
   actor: Actor,
   action: AuditAction,
@@ -117,7 +109,6 @@ function actorType(actor: Actor): RawBuilder<unknown> {
     : sql`(select ${operator} from operator_keys where id = ${operatorKeyId} and ${isUsable} for share)`;
 }
 
-/** Whether a change failed because the key of its call ended or lost a right meanwhile. */
 export const isKeyLost = (error: unknown): boolean =>
   causesOf(error).some(
     (cause) =>
@@ -139,7 +130,6 @@ export type AuditRow = {
 type AuditFilter = {
   readonly action?: AuditAction | undefined;
   readonly objectId?: string | undefined;
-  /** Inclusive. */
   readonly from?: Date | undefined;
   /** Exclusive. */
   readonly to?: Date | undefined;

@@ -7,12 +7,9 @@ import type { ShownChannelStatus } from '../domain/statuses.ts';
 /*
  * Conditions on the status of a post's channel `pc`, and the values for each change of it. Every
  * `update post_channels pc set …` uses one of these values, and its `where` restricts the previous status.
+ * Changes by calls are in `domain/channel-changes.ts`.
  *
  *   draft ⇄ scheduled → publishing ⇄ retrying → published | failed | unconfirmed
- *
- * The changes by calls, which are stored through entities, are in `domain/channel-changes.ts`: a cancel returns channels
- * that are not being sent to draft, or to failed with `cancelled` if a part is live. A retry returns a failed channel to
- * scheduled, and settling makes an unconfirmed channel published or failed; a correction, either into the other.
  */
 
 /** SQL: the channel is scheduled or being published. */
@@ -35,7 +32,6 @@ export const shownStatus = sql<ShownChannelStatus>`case
   when pc.status = 'published' and pc.unpublish->>'status' in ('removed', 'not_found') then 'removed'
   when pc.status = 'scheduled' and p.status = 'publishing' then 'publishing' else pc.status end`;
 
-/** Stores the state of a removal. */
 export const unpublishValues = (unpublish: Unpublish) =>
   sql`unpublish = ${JSON.stringify(unpublish)}::jsonb`;
 
@@ -46,27 +42,20 @@ export const publishingValues = sql`status = 'publishing', retry_at = null, trie
 export const waitingValues = (status: 'draft' | 'scheduled') =>
   sql`status = ${status}, error = null, error_code = null, retry_at = null`;
 
-type Why = { readonly code: ChannelErrorCode; readonly error: string };
+/** The code may be an SQL expression, for updates of many channels. */
+type Why = { readonly code: ChannelErrorCode | RawBuilder<string>; readonly error: string };
 
-/** @param at Time of the next attempt. */
 export const retryingValues = ({ code, error }: Why, at: Date) =>
   sql`status = 'retrying', error = ${error}, error_code = ${code}, retry_at = ${at}`;
 
 export const publishedValues = (at: Date) =>
   sql`status = 'published', error = null, error_code = null, retry_at = null,
-    published_at = coalesce(pc.published_at, ${at}), next_metrics_at = ${firstRead(at)}`;
+    published_at = coalesce(pc.published_at, ${at}),
+    next_metrics_at = ${new Date(at.getTime() + firstReadMs)}`;
 
-/** @param why The code may be an SQL expression, for updates of many channels. */
-export const failedValues = ({
-  code,
-  error,
-}: {
-  readonly code: ChannelErrorCode | RawBuilder<string>;
-  readonly error: string;
-}) => sql`status = 'failed', error = ${error}, error_code = ${code}, retry_at = null`;
+export const failedValues = ({ code, error }: Why) =>
+  sql`status = 'failed', error = ${error}, error_code = ${code}, retry_at = null`;
 
 /** The network may or may not have the post, and no further reconcile follows. */
 export const unconfirmedValues = (error: string) =>
   sql`status = 'unconfirmed', error = ${error}, error_code = 'unconfirmed', retry_at = null`;
-
-const firstRead = (at: Date): Date => new Date(at.getTime() + firstReadMs);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { causesOf } from '../domain/errors.ts';
 import type { Orm } from './orm.ts';
@@ -37,27 +38,19 @@ function isUnavailable(error: Error): boolean {
   return awayStates.test(code) || awayCodes.has(code) || awayMessages.test(error.message);
 }
 
-/** In milliseconds. */
 const deadlineMs = 2000;
 
-/** Whether the database responds within 2 s and has the schema. */
+/** Whether the database responds in time and has the schema. */
 export function isDatabaseReachable(orm: Orm): Promise<boolean> {
-  const late = AbortSignal.timeout(deadlineMs);
-  const timeout = new Promise<boolean>((resolve) => {
-    late.addEventListener('abort', () => resolve(false));
-  });
   // Reads a table, because a database without the schema is not ready.
   const answer = query(orm.em.fork(), sql`select 1 from workspaces limit 1`).then(
     () => true,
     () => false,
   );
-  return Promise.race([answer, timeout]);
+  return Promise.race([answer, sleep(deadlineMs, false, { ref: false })]);
 }
 
-/**
- * Whether the server's disk is full, so that it only answers reads. A set above `work_mem` makes the server write a
- * temporary file, which changes nothing.
- */
+/** Whether the server's disk is full: a set above `work_mem` makes the server write a temporary file. */
 export function isDiskFull(orm: Orm): Promise<boolean> {
   const spill = orm.em.fork().transactional(async (em) => {
     await query(em, sql`select set_config('work_mem', '64kB', true)`);
@@ -75,27 +68,13 @@ const refusals: ReadonlySet<string> = new Set(['28000', '28P01', '3D000']);
 /** OpenSSL's and Node's codes for a rejected certificate or a failed handshake. */
 const tlsCodes = /CERT|SELF_SIGNED|^UNABLE_TO_|^INVALID_CA|^ERR_TLS_|^ERR_SSL_/v;
 
-/**
- * Returns why a server refuses the connection, if only a change of `DATABASE_URL` or of the server helps.
- *
- * @returns null for other errors.
- */
-export function connectionRefusal(error: unknown): string | null {
-  for (const cause of causesOf(error)) {
-    const refusal = refusalBy(cause);
-    if (refusal !== null) {
-      return refusal;
-    }
-  }
+/** Why a server refuses the connection, if only a change of `DATABASE_URL` or of the server helps; else null. */
+export const connectionRefusal = (error: unknown): string | null =>
+  causesOf(error)
+    .map(refusalBy)
+    .find((refusal) => refusal !== null) ?? null;
 
-  return null;
-}
-
-/**
- * Explains a database error at the start of a process. A refusal ends the process; an unavailable server is retried.
- *
- * @returns undefined for other errors.
- */
+/** Explains an error at the start of a process. A refusal ends the process; an unavailable server is retried. */
 export function explainDatabaseFailure(
   error: unknown,
 ): { readonly reason: string; readonly finalAfterMs?: number } | undefined {
@@ -117,17 +96,14 @@ export function explainDatabaseFailure(
 }
 
 /** Message of PostgreSQL or the system, without the statement that MikroORM prepends. */
-function messageOf(error: {
-  readonly message: string;
-  readonly sqlMessage?: unknown;
-  readonly code?: unknown;
-}): string {
-  const { message, sqlMessage = message, code = '' } = error;
+function messageOf({ message, ...more }: Error & { sqlMessage?: unknown; code?: unknown }): string {
+  const { sqlMessage = message, code = '' } = more;
   return (String(sqlMessage) || String(code)).split('\n')[0] ?? '';
 }
 
-function refusalBy({ message, ...rest }: Error & { readonly code?: unknown }): string | null {
-  const code = String(rest.code ?? '');
+function refusalBy(error: Error): string | null {
+  const { message } = error;
+  const code = 'code' in error ? String(error.code) : '';
   if (/server does not support SSL/v.test(message)) {
     return 'DATABASE_URL asks for TLS (sslmode), but the PostgreSQL server does not offer it. Enable TLS on the server, or set sslmode=disable in a network that you trust.';
   }
@@ -140,7 +116,7 @@ function refusalBy({ message, ...rest }: Error & { readonly code?: unknown }): s
   }
 
   if (code === '42501') {
-    return `The role of DATABASE_URL has too few rights: ${messageOf({ message, ...rest })}. Grant the rights of docs/operate/running.md, or make it the owner of the database.`;
+    return `The role of DATABASE_URL has too few rights: ${messageOf(error)}. Grant the rights of docs/operate/running.md, or make it the owner of the database.`;
   }
 
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {

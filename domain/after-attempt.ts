@@ -1,7 +1,6 @@
 import type { NextAttempt } from './next-attempt.ts';
 import type { PostStatus } from './statuses.ts';
 
-/** A channel of a post after a failed attempt. */
 export type FailedAttempt = {
   /** Undefined if the post was deleted. */
   readonly post: PostStatus | undefined;

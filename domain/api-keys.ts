@@ -29,40 +29,33 @@ export type KeyRights = {
 /** The holder of a key: who calls. */
 export type KeyHolder = Pick<KeyRights, 'scopes' | 'channelIds'>;
 
-/** @param why Why the call needs it. @throws AppError `scope_missing` that names the scope. */
-export function assertScope(
-  { scopes: own }: Pick<KeyHolder, 'scopes'>,
-  scope: Scope,
-  why = '',
-): void {
+type Scoped = Pick<KeyHolder, 'scopes'>;
+
+/** @param why Why the call needs it. */
+export function assertScope({ scopes: own }: Scoped, scope: Scope, why = ''): void {
   if (!own.includes(scope)) {
     const message = `This API key lacks the scope ${scope}.${why} Use a key that has it. A key with all scopes can create one with POST /keys; the operator can create one with the CLI.`;
     throw new AppError('scope_missing', message, { details: [{ path: '', message, scope }] });
   }
 }
 
-/** A post with a time is published without another call. @throws AppError `scope_missing` */
-export const assertMaySchedule = (holder: Pick<KeyHolder, 'scopes'>): void =>
+/** A post with a time is published without another call. */
+export const assertMaySchedule = (holder: Scoped): void =>
   assertScope(
     holder,
     'posts:publish',
     ' A post with a time needs it; without a time the post is a draft.',
   );
 
-/** Whether a key may use a channel. */
-export const reaches = (
-  { channelIds }: Pick<KeyHolder, 'channelIds'>,
-  channelId: string,
-): boolean => channelIds === null || channelIds.includes(channelId);
+type Reach = Pick<KeyHolder, 'channelIds'>;
 
-/**
- * Refuses channels that a key is not for, as unknown ones are refused.
- *
- * @param at The place of an id in the request; by default its item in `channel_ids`.
- * @throws AppError `invalid_channel_ids`
- */
+/** Whether a key may use a channel. */
+export const reaches = ({ channelIds }: Reach, channelId: string): boolean =>
+  channelIds === null || channelIds.includes(channelId);
+
+/** Refuses channels that a key is not for, as unknown ones are refused. @param at The place of an id in the request. */
 export function assertReaches(
-  holder: Pick<KeyHolder, 'channelIds'>,
+  holder: Reach,
   channelIds: readonly string[],
   at = (id: string): string => `/channel_ids/${channelIds.indexOf(id)}`,
 ): void {
@@ -76,15 +69,8 @@ export function assertReaches(
   }
 }
 
-/**
- * The channels of a new or an edited post. A restricted key must name one: it would not see a post without any.
- *
- * @throws AppError `invalid_channel_ids`, `no_channels`
- */
-export function assertPostChannels(
-  holder: Pick<KeyHolder, 'channelIds'>,
-  channelIds: readonly string[],
-): void {
+/** A restricted key must name a channel of its post: it would not see a post without any. */
+export function assertPostChannels(holder: Reach, channelIds: readonly string[]): void {
   assertReaches(holder, channelIds);
   if (holder.channelIds !== null && channelIds.length === 0) {
     const message =
@@ -93,7 +79,7 @@ export function assertPostChannels(
   }
 }
 
-/** Endpoints get the events of all channels. @throws AppError `invalid_request` */
+/** Endpoints get the events of all channels. */
 export function assertSound({ scopes: asked, channelIds }: KeyRights): void {
   if (channelIds !== null && asked.includes('webhooks')) {
     const message =
@@ -102,11 +88,7 @@ export function assertSound({ scopes: asked, channelIds }: KeyRights): void {
   }
 }
 
-/**
- * Refuses rights beyond those of the key that gives or changes them.
- *
- * @throws AppError `rights_exceeded` that names each.
- */
+/** Refuses rights beyond those of the key that gives or changes them. */
 export function assertWithin(asked: KeyRights, own: KeyRights): void {
   const details: ErrorDetail[] = [];
   const more = asked.scopes.filter((scope) => !own.scopes.includes(scope));
@@ -134,14 +116,9 @@ export function assertWithin(asked: KeyRights, own: KeyRights): void {
 export const postNotFound = (postId: string): AppError =>
   new AppError('not_found', `There is no post "${postId}".`);
 
-/**
- * A restricted key reads a post that has one of its channels, and changes a post that has no others.
- *
- * @param ofPost Ids of the post's channels.
- * @throws AppError `not_found`, `channel_not_allowed`
- */
+/** A restricted key reads a post that has one of its channels, and changes a post that has no others. */
 export function assertReachesPost(
-  holder: Pick<KeyHolder, 'channelIds'>,
+  holder: Reach,
   postId: string,
   ofPost: readonly string[],
   to: 'read' | 'change',

@@ -56,6 +56,5 @@ export const brandFields: Readonly<
 
 export const brandFieldNames = Object.keys(brandFields) as (keyof Brand)[];
 
-/** A brand with each field from this function. */
 export const brandOf = (valueOf: (field: keyof Brand) => string | null | undefined): Brand =>
   Object.fromEntries(brandFieldNames.map((field) => [field, valueOf(field) ?? null])) as Brand;

@@ -9,7 +9,6 @@ type Why = { readonly errorCode: ChannelErrorCode; readonly error: string };
 
 const noError = { error: null, errorCode: null, retryAt: null } as const;
 
-/** Clears the last attempt's error. */
 export const waiting = <Status extends 'draft' | 'scheduled'>(status: Status) => ({
   status,
   ...noError,
@@ -29,9 +28,8 @@ const awaitingReconcile = {
 } as const;
 
 /**
- * Stops a channel of a post that becomes a draft, unless it is being sent. A channel with an open part continues to be
- * reconciled, because as a draft it could be sent again. So does a channel whose thread is completely live although a
- * late attempt reports a failure.
+ * Stops a channel of a post that becomes a draft, unless it is being sent or reconciled: with an open part it could be
+ * sent again as a draft. A late attempt may report a failure although the whole thread is live.
  */
 function stopped(status: ChannelStatus, parts: readonly Part[], now: Date) {
   const isInDoubt = parts.some(isOpen) || isWholeThreadLive(parts);
@@ -60,24 +58,20 @@ export function stopChannels(channels: readonly OnChannel[], now: Date): void {
   }
 }
 
+type Stopped = {
+  readonly post: { status: PostStatus; scheduledAt: Date | null; updatedAt: Date };
+  readonly channels: readonly OnChannel[];
+};
+
 /** Makes a post a draft, and stops its channels. */
-export function stopPost(
-  {
-    post,
-    channels,
-  }: {
-    readonly post: { status: PostStatus; scheduledAt: Date | null; updatedAt: Date };
-    readonly channels: readonly OnChannel[];
-  },
-  now: Date,
-): void {
+export function stopPost({ post, channels }: Stopped, now: Date): void {
   stopChannels(channels, now);
   post.status = 'draft';
   post.scheduledAt = null;
   post.updatedAt = now;
 }
 
-/** How an unconfirmed channel was settled: the URL of its post, or what is missing. */
+/** How an unconfirmed channel was settled. */
 export type Settled =
   | { readonly url: string | null; readonly publishedAt: Date; readonly sentText: string | null }
   | { readonly missing: string };

@@ -16,15 +16,8 @@ type ChannelErrorFacts = {
 };
 
 /**
- * Why a channel did not get its post. Stable: programs compare these, so a code is never renamed.
- *
- * `paced` and `processing` are waits, not failures: this service delays the post (order on a channel or server, daily
- * allowance of the workspace), or the network has the post and is still processing it.
- *
- * `unconfirmed` cannot be retried because a second send could duplicate the post. `not_published` was settled by a
- * person, so a retry is safe, but the owner must request it. `internal` is a fault of this service, which an operator
- * can fix while the channel waits. `disconnected`: the owner removed the account from this service. `cancelled`: the
- * owner stopped the post.
+ * Why a channel did not get its post. Programs compare these, so a code is never renamed. `paced` and `processing` are
+ * waits, not failures.
  */
 export const channelErrors = {
   content_refused: {
@@ -135,19 +128,15 @@ export const errorCodesDescription = `Why the channel does not have the post. ${
   .map((code) => `\`${code}\`: ${channelErrors[code].meaning}`)
   .join(' ')}`;
 
-/**
- * The scope of a network's limit: one account (`channel`), all our requests to one server (it counts our address or our
- * app), or all our requests to the network.
- */
+/** What a network's limit is for: one account, or all our requests to one server or to the network. */
 export type LimitScope = 'channel' | 'server' | 'network';
 
 /** A rate limit of a network. No attempt in its scope starts before its end. */
 export type NetworkLimit = { readonly scope: LimitScope; readonly untilMs: number };
 
 /**
- * The end of an error message: what happens next after a failed attempt, and what the user can do.
+ * The end of an error message: what happens next after a failed attempt, or what the user can do.
  *
- * @param retryAtMs The time of the next attempt, in milliseconds since 1970; null when there is none.
  * @param isPartLive A part of the post is on the network, and a new post would repeat it.
  */
 export function failureAdvice(
@@ -163,12 +152,7 @@ export function failureAdvice(
   return `${next} at ${new Date(retryAtMs).toISOString()}.`;
 }
 
-/**
- * The error of a channel while it is open whether the network has the post.
- *
- * @param message Why it is open, or why the network is not asked now.
- * @param atMs When the network is asked again, in milliseconds since 1970.
- */
+/** The error of a channel in doubt. @param message Why it is open, or why the network is not asked now. */
 export const inDoubtText = (message: string, code: ChannelErrorCode, atMs: number): string =>
   `The network was asked to publish, but it is not known yet whether it has the post. (${message}) ${code === 'access_lost' ? 'Connect the channel again. ' : ''}The network is asked again at ${new Date(atMs).toISOString()}, and nothing is sent until it answers.`;
 

@@ -17,8 +17,7 @@ export type DueTimeRequest = {
 /**
  * When a post is due by the server's clock, or null for a draft. A time up to 5 minutes ago means now.
  *
- * @throws AppError `invalid_scheduled_at` for a time further in the past, over two years ahead, or not a valid time;
- *   `invalid_request` for an unknown time zone.
+ * @throws AppError `invalid_scheduled_at`, `invalid_request` for an unknown time zone.
  */
 export function dueTime(request: DueTimeRequest, now: Date): Date | null {
   const { scheduled_at: at, schedule_in_minutes: inMinutes, timezone } = request;
@@ -65,50 +64,28 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
   return ahead < 0 ? now : due;
 }
 
-/** Says what a `scheduled_at` lacks, with an example of the same time. */
+/** RFC 3339, with or without an offset, also of a day or a time that does not exist. */
+const timeLike = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:[Zz]|[+\-]\d\d:\d\d)?$/v;
+
+/** Says what a `scheduled_at` lacks, with an example. */
 function whyNoTime(at: string, timezone: DueTimeRequest['timezone'], now: Date): string {
   const withT = at.replace(/^(?<day>\d{4}-\d\d-\d\d) +(?=\d)/v, '$<day>T');
   const full = withT.replace(/T\d\d:\d\d$/v, '$&:00');
-  const t = withT === at ? '' : 'a T between date and time';
-  const isLocal = parseWall(full) !== null;
-  if (t && (parseInstant(full) || (isLocal && timezone))) {
-    return `needs ${t}, such as ${full}`;
+  if (!timezone && parseWall(full)) {
+    return `needs Z or an offset, such as ${full}Z or ${full}+02:00, or the field timezone with an IANA name, such as Europe/Berlin`;
   }
 
-  if (!isLocal) {
-    const isOneOfRfc3339 =
-      rfc3339.test(at) || /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d)?$/v.test(at);
-    if (!isOneOfRfc3339 && /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d/v.test(at)) {
-      return `must end with Z or an offset such as +01:00, right after the time, such as ${sampleTime(now)}`;
-    }
-
-    const twoDigits = at.replace(/^(?<day>\d{4}-\d\d-\d\d)[Tt ](?=\d:)/v, '$<day>T0');
-    if (twoDigits !== at) {
-      return `needs an hour of two digits, such as ${twoDigits}`;
-    }
-
-    const sample = timezone ? sampleTime(now).slice(0, -1) : sampleTime(now);
-    if (isOneOfRfc3339) {
-      return `names a day or a time that does not exist; send one such as ${sample}`;
-    }
-
-    const fault = /^\d{4}-\d\d-\d\d$/v.test(at)
-      ? 'is a day without a time'
-      : `is not an RFC 3339 time: ${JSON.stringify(cut(at, 40))}`;
-    return `${fault}. Send one such as ${sample}`;
-  }
-
-  return `needs ${t && `${t}, and `}Z or an offset, such as ${full}Z or ${full}+02:00, or the field timezone with an IANA name, such as Europe/Berlin`;
+  const sample = timezone ? sampleTime(now).slice(0, -1) : sampleTime(now);
+  return timeLike.test(at)
+    ? `names a day or a time that does not exist; send one such as ${sample}`
+    : `is not an RFC 3339 time: ${JSON.stringify(cut(at, 40))}. Send one such as ${sample}`;
 }
 
 /** A valid time for an error, on the next day. */
 export const sampleTime = (now: Date): string =>
   `${new Date(now.getTime() + 24 * 60 * minute).toISOString().slice(0, 10)}T09:30:00Z`;
 
-/**
- * The post's `warning` about its time: the request has two times, or an offset that is not that of its time zone, or
- * clocks skip or repeat its local time. Otherwise null.
- */
+/** The post's `warning` about its time, or null. */
 export function timeWarning(request: DueTimeRequest): string | null {
   if (typeof request.scheduled_at === 'string' && request.schedule_in_minutes !== undefined) {
     return 'The request had both scheduled_at and schedule_in_minutes: schedule_in_minutes decided, and scheduled_at was ignored. Send one of them.';
@@ -118,7 +95,7 @@ export function timeWarning(request: DueTimeRequest): string | null {
   const instant = parseInstant(scheduledAt ?? '');
   if (instant && typeof timezone === 'string') {
     const shown = localIn(instant, timezone);
-    return scheduledAt?.toUpperCase().startsWith(shown.slice(0, minutes))
+    return scheduledAt?.toUpperCase().startsWith(shown.slice(0, '2027-02-01T10:00'.length))
       ? null
       : `scheduled_at has Z or an offset, so the post is due at ${instant.toISOString()}, when clocks in ${timezone} show ${shown}. Leave out Z and the offset for a local time.`;
   }
@@ -133,14 +110,9 @@ export function timeWarning(request: DueTimeRequest): string | null {
     : null;
 }
 
-/** Length of a local time without its seconds. */
-const minutes = '2027-02-01T10:00'.length;
-
 /**
  * The request of an edit. A time zone alone keeps the local time: 09:00 in Berlin becomes 09:00 in New York. A local
  * time alone is in the time zone of the post.
- *
- * @param post The stored time and time zone.
  */
 export function withLocalTime<R extends DueTimeRequest>(
   request: R,
@@ -181,12 +153,7 @@ export function timeForm(given: unknown, sample = '2026-05-01T09:30:00Z'): strin
   return `a time such as ${sample}, with Z or an offset${sign}`;
 }
 
-/**
- * A time in a query.
- *
- * @param now With it, a time that lies ahead is refused.
- * @throws AppError `invalid_request`
- */
+/** A time in a query. @param now With it, a time that lies ahead is refused. @throws AppError `invalid_request` */
 export function queryTime(name: string, given: unknown, now?: Date): Date {
   const instant = typeof given === 'string' ? parseInstant(given) : null;
   const isAhead = instant !== null && now !== undefined && instant > now;
@@ -212,33 +179,16 @@ function invalid(field: string, message: string): AppError {
 }
 
 const rfc3339 =
-  /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)[Tt](?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d)(?:\.\d{1,9})?)?(?:[Zz]|[+\-](?<offsetHour>\d\d):(?<offsetMinute>\d\d))$/v;
+  /^(?<day>\d{4}-\d\d-\d\d)[Tt](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:[Zz]|[+\-](?:[01]\d|2[0-3]):[0-5]\d)$/v;
 
 /**
- * An RFC 3339 time with `Z` or an offset. The seconds may be missing, as Java and date fields of browsers leave them out.
- * Stricter than `Date`, which takes 30 February for 2 March and a time without an offset for the server's own. Refuses a
- * leap second, which timers cannot represent.
- *
- * @returns null when it is not such a time, or names a day or hour that does not exist.
+ * An RFC 3339 time with `Z` or an offset; null for anything else. The seconds may be missing, as Java and date fields of
+ * browsers leave them out. Stricter than `Date`, which takes 30 February for 2 March and a time without an offset for the
+ * server's own.
  */
 export function parseInstant(text: string): Date | null {
-  const parts = rfc3339.exec(text)?.groups;
-  if (!parts) {
-    return null;
-  }
-
-  const number = (name: string): number => Number(parts[name] ?? 0);
-  const daysInMonth = new Date(Date.UTC(number('year'), number('month'), 0)).getUTCDate();
-  const exists =
-    number('month') >= 1 &&
-    number('month') <= 12 &&
-    number('day') >= 1 &&
-    number('day') <= daysInMonth &&
-    number('hour') <= 23 &&
-    number('minute') <= 59 &&
-    number('second') <= 59 &&
-    number('offsetHour') <= 23 &&
-    number('offsetMinute') <= 59;
-  const instant = new Date(text.toUpperCase());
+  const day = rfc3339.exec(text)?.groups?.['day'];
+  const [instant, midnight] = [new Date(text.toUpperCase()), new Date(day ?? '')];
+  const exists = !Number.isNaN(midnight.getTime()) && midnight.toISOString().slice(0, 10) === day;
   return exists && !Number.isNaN(instant.getTime()) ? instant : null;
 }

@@ -58,11 +58,10 @@ export type ErrorDetail = {
   readonly used?: number;
   /** For a missing scope: its name. */
   readonly scope?: string;
-  /** Where the problem concerns one channel. */
   readonly channel_id?: string;
-  /** For content that a network would refuse: the rule. */
+  /** For content that a network would refuse. */
   readonly rule?: string;
-  /** For an enum: the values that are allowed. */
+  /** For an enum. */
   readonly allowed?: readonly string[];
   /** For a size or a quota: the limit, and the actual size. */
   readonly limit?: number;
@@ -103,12 +102,7 @@ export class AppError extends Error {
   }
 }
 
-/**
- * An `invalid_request` because of one value.
- *
- * @param path JSON pointer, or `?name`.
- * @param message Follows the name of the value: "must be …".
- */
+/** An `invalid_request` because of one value. @param message Follows the name of the value: "must be …". */
 export const wrongValue = (
   path: string,
   message: string,

@@ -1,8 +1,7 @@
 import type { Static, TSchema, TUnsafe } from 'typebox';
 
-// JSON Schemas are plain objects, as Ajv and the OpenAPI document take them. TypeBox derives the TypeScript type of a
-// value from its schema; the functions below state the type where it cannot. Only TypeBox's types are imported: its
-// builders order keys differently, write `anyOf` for a nullable value, and take long to load.
+// JSON Schemas are plain objects, as Ajv and the OpenAPI document take them. TypeBox derives the types of their values.
+// Only its types are imported: its builders order keys differently, write `anyOf` for a nullable value, and load slowly.
 
 /** A JSON value as the database returns it: prepared data must survive a round trip. */
 export type Json =
@@ -96,7 +95,6 @@ export const having = <const R extends Fields, const O extends Fields = Record<n
     }
   >({ type: 'object', required: Object.keys(required), properties: { ...required, ...optional } });
 
-/** An object with perhaps these fields, and others that do not matter. */
 export const mayHave = <const O extends Fields>(optional: O) =>
   having<Record<never, TSchema>, O>({}, optional);
 
@@ -134,7 +132,6 @@ export const fields = <const F extends Fields, const R extends keyof F & string 
     properties,
   });
 
-/** A text, or an object with an optional `text` and these optional fields. */
 export const textOrFields = <const F extends Fields>(
   textSchema: { readonly maxLength: number },
   properties: F,
@@ -174,16 +171,7 @@ export const orNull = <const S extends TSchema>(schema: S): TUnsafe<Static<S> | 
 /** Makes a function that keeps the fields of a value that a record's schema names, in the schema's order. */
 export const onlyFields = <V extends object>({
   properties,
-}: TUnsafe<V> & { readonly properties: { readonly [Name in keyof V]: TSchema } }): ((
-  value: V,
-) => V) => {
+}: TUnsafe<V> & { properties: object }) => {
   const names = Object.keys(properties) as (keyof V)[];
-  return (value) => {
-    const kept: Partial<V> = {};
-    for (const name of names) {
-      kept[name] = value[name];
-    }
-
-    return kept as V;
-  };
+  return (value: V): V => Object.fromEntries(names.map((name) => [name, value[name]])) as V;
 };

@@ -7,8 +7,7 @@
  * - `sent`: the network has it.
  * - `refused`: the network refused it. A later run may send it again.
  */
-const partStates = ['ready', 'sending', 'doubted', 'sent', 'refused'] as const;
-export type PartState = (typeof partStates)[number];
+export type PartState = 'ready' | 'sending' | 'doubted' | 'sent' | 'refused';
 
 type Stated = { readonly state: string };
 

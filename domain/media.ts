@@ -1,7 +1,4 @@
-/**
- * Facts about a file beyond its type, size and duration, read from its bytes. An absent field is unknown, and no rule
- * refuses a file because of an unknown field.
- */
+/** Facts about a file, read from its bytes. An absent field is unknown, and no rule refuses a file because of it. */
 export type MediaDetails = {
   /** Frames of an image: 1 for a still one. */
   readonly frames?: number;
@@ -11,9 +8,8 @@ export type MediaDetails = {
   readonly videoCodec?: string;
   /** Chroma subsampling, such as `4:2:0`; `4:0:0` is grey. */
   readonly chroma?: string;
-  /** Bits per sample. */
   readonly bitDepth?: number;
-  /** Pixel aspect ratio: width by height. */
+  /** Width by height of a pixel. */
   readonly pixelAspect?: number;
   /** Such as `aac`, or with its profile where the file names it: `mp4a.40.2`. Absent for a video without sound. */
   readonly audioCodec?: string;
@@ -30,11 +26,6 @@ export type ChannelFile = {
 
 type LinkedFile = { readonly linkToken: string; readonly name: string };
 
-/**
- * The link that opens a file in a browser without an API key. Anyone who has the link can see the file.
- *
- * @param publicUrl The API's public URL, without a slash at the end.
- * @param file Its name is well-formed Unicode; it only makes the link readable.
- */
+/** The link that opens a file in a browser without an API key. The name only makes it readable. */
 export const linkOf = (publicUrl: string, { linkToken, name }: LinkedFile): string =>
   `${publicUrl}/files/${linkToken}/${encodeURIComponent(name)}`;

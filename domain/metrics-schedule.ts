@@ -17,14 +17,7 @@ export const firstReadMs = 15 * minuteMs;
 /** Lease of a worker on the posts it reads, in milliseconds. Longer than an activity may take. */
 export const leaseMs = 15 * minuteMs;
 
-/**
- * When a post's metrics are read again: every 15 minutes in its first day, hourly for a week, daily for 90 days, weekly
- * for a year.
- *
- * @param publishedAtMs, readAtMs In milliseconds since 1970.
- * @param leastMs The network's minimum interval between reads, in milliseconds.
- * @returns milliseconds since 1970, or null when the post is too old.
- */
+/** @param leastMs The network's minimum interval. @returns null when the post is too old. */
 export function nextReadMs(
   publishedAtMs: number,
   readAtMs: number,

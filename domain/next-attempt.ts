@@ -4,9 +4,7 @@ const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/**
- * Delays between a channel's attempts, in milliseconds: 5 attempts in all (docs/internals/publishing.md, When an attempt fails).
- */
+/** Delays between a channel's attempts, in milliseconds (docs/internals/publishing.md, When an attempt fails). */
 const publishWaitsMs = [30 * second, 2 * minute, 10 * minute, 30 * minute] as const;
 
 export const maxAttempts = publishWaitsMs.length + 1;
@@ -14,36 +12,25 @@ export const maxAttempts = publishWaitsMs.length + 1;
 /** A channel fails this long after its post's time, in milliseconds. */
 export const publishWindowMs = 24 * hour;
 
-/**
- * Delays after failures that do not count, in milliseconds: short at first, and at most as long as a repair may go
- * unnoticed.
- */
-const growingWaits = { shortestMs: 30 * second, longestMs: 10 * minute };
-
 /** @returns milliseconds until the next attempt, or null when `attemptsMade` (1 or more) has reached the limit. */
-export function publishWaitMs(attemptsMade: number): number | null {
-  return publishWaitsMs[attemptsMade - 1] ?? null;
-}
+export const publishWaitMs = (attemptsMade: number): number | null =>
+  publishWaitsMs[attemptsMade - 1] ?? null;
+
+const between = (least: number, value: number, most: number): number =>
+  Math.min(Math.max(value, least), most);
 
 /**
- * Delay after a fault of this service or an unavailable token endpoint. Such attempts do not count, so the delay grows:
- * half the post's lateness.
- *
- * @returns milliseconds until the next attempt.
+ * Delay after a fault of this service or an unavailable token endpoint, in milliseconds. Such attempts do not count, so
+ * it grows with the post's lateness, and stays as short as a repair may go unnoticed.
  */
-function growingWaitMs(lateMs: number): number {
-  const { shortestMs, longestMs } = growingWaits;
-  return Math.min(Math.max(Math.floor(lateMs / 2), shortestMs), longestMs);
-}
+const growingWaitMs = (lateMs: number): number =>
+  between(30 * second, Math.floor(lateMs / 2), 10 * minute);
 
 /**
- * The shortest delay for a busy network, whatever time it names. Such attempts do not count, so a network that says
- * "in a second" all day would be asked each second. The delay grows with the post's lateness.
- *
- * @returns milliseconds, from a second to a minute.
+ * The shortest delay for a busy network in milliseconds, whatever time it names. Such attempts do not count, so a
+ * network that says "in a second" all day would be asked each second.
  */
-const limitFloorMs = (lateMs: number): number =>
-  Math.min(Math.max(Math.floor(lateMs / 20), second), minute);
+const limitFloorMs = (lateMs: number): number => between(second, Math.floor(lateMs / 20), minute);
 
 export type Failure = {
   readonly code: ChannelErrorCode;
@@ -59,18 +46,13 @@ export type NextAttempt =
   | { readonly kind: 'retry'; readonly atMs: number; readonly counts: boolean }
   | { readonly kind: 'give_up'; readonly code: ChannelErrorCode };
 
-/** Failures that never count as attempts. */
 const uncounted: ReadonlySet<ChannelErrorCode> = new Set(['rate_limited', 'paced', 'internal']);
 
 /** Delay after a rate limit that names no time, in milliseconds. */
 const unnamedRateLimitMs = 60_000;
 
 /**
- * The next step after a failed attempt: when to retry, or why to give up.
- *
- * These do not count as attempts: a wait for a rate limit or for our own pacing, a fault of this service, an attempt
- * that uploaded more of a file, and one that had no access token. The network's own time replaces ours when it is
- * later.
+ * The next step after a failed attempt. The network's own time replaces ours when it is later.
  *
  * @param attemptsBefore Attempts of this run that counted, without this one.
  */
@@ -121,20 +103,12 @@ const uncountedWaitMs = (code: ChannelErrorCode, dueAtMs: number, nowMs: number)
  * time limits the attempts: a day from the request.
  */
 export function nextRemovalMs(
-  { code, retryAtMs }: Pick<Failure, 'code' | 'retryAtMs'>,
+  failure: Pick<Failure, 'code' | 'retryAtMs'>,
   requestedAtMs: number,
   nowMs: number,
 ): number | null {
-  if (!channelErrors[code].canRetryLater) {
-    return null;
-  }
-
-  const waitMs = uncountedWaitMs(code, requestedAtMs, nowMs);
-  const atMs =
-    code === 'rate_limited'
-      ? limitEndMs(retryAtMs, requestedAtMs, nowMs)
-      : Math.max(nowMs + waitMs, retryAtMs ?? 0);
-  return atMs > requestedAtMs + publishWindowMs ? null : atMs;
+  const next = nextAttempt({ ...failure, lacksToken: true }, 0, requestedAtMs, nowMs);
+  return next.kind === 'retry' ? next.atMs : null;
 }
 
 /** The state after an attempt whose request may have reached the network. */
@@ -148,13 +122,10 @@ type Doubt = {
   readonly isSend: boolean;
 };
 
-/** Bounds of the delay between reconciles, in milliseconds. The delay equals the time since the request began. */
-const [shortestMs, longestMs] = [30_000, 30 * 60_000];
-
 /**
  * The next step while it is unknown whether the network has the post: another reconcile, whatever error this attempt
- * met. A reconcile creates nothing, so it does not count as an attempt. The doubt ends when the network cannot tell, or
- * at the end of the publish window, where the last reconcile is made.
+ * met, after as long as the request began before it. A reconcile creates nothing, so it does not count as an attempt.
+ * The doubt ends when the network cannot tell, or at the end of the publish window with a last reconcile.
  */
 export function nextReconcile(
   { code, retryAtMs = 0, openForMs, isSend }: Doubt,
@@ -166,7 +137,7 @@ export function nextReconcile(
     return { kind: 'give_up', code: 'unconfirmed' };
   }
 
-  const waitMs = Math.min(Math.max(openForMs, shortestMs), longestMs);
+  const waitMs = between(30 * second, openForMs, 30 * minute);
   const atMs = Math.min(Math.max(nowMs + waitMs, retryAtMs), endMs);
   return { kind: 'retry', atMs, counts: isSend };
 }

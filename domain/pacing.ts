@@ -2,63 +2,54 @@
 // attempts at one server.
 
 /**
- * How many posts of one workspace may wake up in the same second. Each requests a workflow task, and Temporal hands out
- * all tasks that start a post before those that finish one: of 200 at once, four to eight had gone out after six
- * seconds (`npm run bench fairness` prints it).
+ * How many posts of one workspace may wake up in the same second. Temporal hands out all tasks that start a post before
+ * those that finish one: of 200 at once, four to eight had gone out after six seconds (`npm run bench fairness`).
  */
 export const wakeBurst = 20;
 
 /**
- * The rate of the posts beyond the burst, per second: slightly slower than a small Temporal server can publish, so that
- * started posts finish. Ten thousand timers that fire at once would keep it busy for half a minute, and other posts
- * that are due would wait: Temporal shares queues fairly, but not timers.
+ * The rate of the posts beyond the burst: slightly slower than a small Temporal server can publish, so that started
+ * posts finish. Temporal shares queues fairly, but not timers.
  */
 export const wakesPerSecond = 40;
 
-/**
- * The delay of a post's wake-up, in milliseconds.
- *
- * @param before How many posts of its workspace are due in the same second and before it.
- */
+/** @param before How many posts of the workspace are due in the same second and before it. */
 export const wakeDelayMs = (before: number): number =>
   Math.ceil((Math.max(before + 1 - wakeBurst, 0) * 1000) / wakesPerSecond);
 
 const second = 1000;
 const minute = 60 * second;
 
-/**
- * A post counts as late when its attempt begins more than this after its time, in milliseconds; it then waits for its
- * turn.
- */
+/** A post whose attempt begins more than this after its time waits for its turn. */
 export const lateAfterMs = 60 * second;
 
 /**
- * Delay between the sends of a channel's late posts, in milliseconds. After an outage, a week's posts must not go out
- * within a second: followers and networks would see a flood. 2 s keep an account below all known write limits for the
- * first minutes (Bluesky allows one each 2.2 s over an hour); after that, the networks' own limits apply.
+ * Delay between the sends of a channel's late posts. After an outage, a week's posts must not go out within a second. 2 s
+ * keep an account below all known write limits for the first minutes (Bluesky allows one each 2.2 s over an hour).
  */
 export const lateSpacingMs = 2 * second;
 
 /**
  * A late post checks again before its turn can come, because posts before it may be cancelled: at half the wait, when
- * that is more than the first of these. The second bounds how many checks thousands of waiting posts make. In
- * milliseconds.
+ * that is more than the first of these. The second bounds the checks.
  */
 const [exactUpToMs, maxCheckIntervalMs] = [120 * second, 600 * second];
 
 /** More posts before one do not change its wait, so counting stops here. */
 export const mostCounted = (2 * maxCheckIntervalMs) / lateSpacingMs;
 
-/** The queue before a late post on its channel. */
-export type Queue = {
-  /** How many posts with earlier times are still to go out, counted up to `mostCounted`. */
+/**
+ * @param queue How many posts of the channel with earlier times are still to go out, up to `mostCounted`, and the time
+ *   since its previous late post got its turn; null when there was none.
+ * @returns milliseconds until a late post checks its turn again; 0 when it may be sent.
+ */
+export function waitForTurnMs({
+  ahead,
+  sinceLastMs,
+}: {
   readonly ahead: number;
-  /** Time since the channel's previous late post got its turn, in milliseconds; null when there was none. */
   readonly sinceLastMs: number | null;
-};
-
-/** @returns milliseconds until a late post checks its turn again; 0 when it may be sent. */
-export function waitForTurnMs({ ahead, sinceLastMs }: Queue): number {
+}): number {
   // A negative gap (the clock was set back) counts as a long one.
   const gapMs = sinceLastMs === null ? 0 : Math.max(0, lateSpacingMs - Math.abs(sinceLastMs));
   const turnMs = gapMs + ahead * lateSpacingMs;
@@ -66,16 +57,12 @@ export function waitForTurnMs({ ahead, sinceLastMs }: Queue): number {
 }
 
 /**
- * How many attempts of one worker may run at one server of a network, over all workspaces. A server that answered
- * recently gets more slots; a silent one gets few, so that it cannot take a worker's capacity from the network's other
- * servers.
+ * How many attempts of one worker may run at one server of a network, over all workspaces. A silent server gets few, so
+ * that it cannot take a worker's capacity from the network's other servers.
  */
 export const slotsPerServer = { answering: 60, silent: 20 } as const;
 
-/**
- * How many channels of one workspace a worker may send at a time on one network, over all its servers. It sends four
- * times as many, so three workspaces that connect slow servers leave room for others.
- */
+/** Channels of one workspace that a worker may send at a time on one network: a quarter of all. */
 export const mostPerWorkspace = 45;
 
 /** How long after an answer a server counts as answering, in milliseconds. */
@@ -89,7 +76,7 @@ export const pauses = { firstMs: 10 * second, longestMs: minute } as const;
 
 /** A server where an attempt cannot begin now. */
 export type BusyServer = {
-  /** Consecutive attempts that the server did not answer. */
+  /** Consecutive attempts without an answer. */
   readonly failures: number;
   /** Until the pause ends, in milliseconds; 0 when there is none, or while a probe is under way. */
   readonly pausedForMs: number;
@@ -102,13 +89,11 @@ const minServerCheckMs = 200;
 const maxServerCheckMs = 30 * second;
 
 /**
- * How long an attempt that found no slot at a server waits; there is no queue. While the server answers, slots come
- * free often, and the wait is a quarter of the post's lateness. While it does not answer, the wait grows with the
- * silence. After a pause, the first attempt is the probe, so the others are spread out, more widely the later the post
- * is: thousands of posts that wait for a dead server then cost little.
+ * How long an attempt that found no slot at a server waits; there is no queue. It grows with the post's lateness and the
+ * silence of the server. After a pause, the first attempt is the probe, so the others are spread out: thousands of posts
+ * that wait for a dead server then cost little.
  *
  * @param random From 0 up to 1.
- * @returns milliseconds.
  */
 export function serverWaitMs(
   { isPaused, pausedForMs, newestForMs }: Omit<BusyServer, 'failures'>,

@@ -8,7 +8,6 @@ type Texts = {
  * The texts that a channel gets, in order; none for a post of media only. A blank text counts as empty.
  *
  * @param override The channel's own text, always a single post.
- * @param threads Whether the network supports threads; if not, the texts are joined by a blank line.
  */
 export function textsForChannel(post: Texts, override: string | null, threads: boolean): string[] {
   const all = override === null ? (post.thread ?? [post.body ?? '']) : [override];
@@ -17,11 +16,7 @@ export function textsForChannel(post: Texts, override: string | null, threads: b
   return posts.length === 1 && posts[0] === '' ? [] : posts;
 }
 
-/**
- * Everything that a channel publishes, in order: its texts, then the first comment where the network supports one.
- *
- * @param comments Whether we write comments on this network (`rules.comments`).
- */
+/** Everything that a channel publishes, in order: its texts, then the first comment on a network with `comments`. */
 export function withComment(
   texts: readonly string[],
   { first_comment: comment }: { readonly first_comment?: unknown },
@@ -38,12 +33,7 @@ type FileOfPart = {
   readonly part: number;
 };
 
-/**
- * The files of each post that a channel gets, in order. A single post has the files of all parts, each once.
- *
- * @param files The post's files, in order.
- * @param posts How many posts the channel gets.
- */
+/** The files of each of the `posts` that a channel gets. A single one has the files of all parts, each once. */
 export function filesOfParts<F extends FileOfPart>(files: readonly F[], posts: number): F[][] {
   return posts > 1
     ? Array.from({ length: posts }, (_, part) => files.filter((file) => file.part === part))

@@ -15,9 +15,7 @@ export const cancelled = (known: PostSchedule, revision: number): PostSchedule =
 
 /**
  * After a claim. The database decides, also with a lower revision, which it has after a restore. A signal that arrived
- * during the claim stays if it is newer.
- *
- * @param before The schedule when the claim began.
+ * since `before`, during the claim, stays if it is newer.
  */
 export const claimed = (
   known: PostSchedule,

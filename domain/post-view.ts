@@ -18,8 +18,31 @@ import {
 } from './json-schema.ts';
 import { postWarning, warningsOf, type PostWarning } from './warnings.ts';
 import { eachOnce, filesOfParts, textsForChannel } from './parts.ts';
-import { isFinal, outcomeOf, summarize, unpublishStatuses } from './statuses.ts';
-import { channelStatus, postOutcome, postStatus } from './status-schemas.ts';
+import {
+  endedOutcomes,
+  isFinal,
+  outcomeOf,
+  postStatuses,
+  shownChannelStatuses,
+  summarize,
+  unpublishStatuses,
+} from './statuses.ts';
+
+export const postStatus = {
+  ...oneOf(postStatuses),
+  description:
+    '`draft`: it has no time; a cancelled post is also a draft. `scheduled`: it waits for its time. `publishing`: some of its channels have not ended yet. `published`: it went out on every channel. `failed`: every channel has ended, and some are `failed` or `unconfirmed`; if `summary.published` is not 0, it went out on the others.',
+};
+export const postOutcome = {
+  ...nullable(oneOf(endedOutcomes)),
+  description:
+    'How the post ended: `published` on every channel, `partial` on some, `failed` on none. `unconfirmed`: a channel is `unconfirmed`. Null until it has ended.',
+};
+export const channelStatus = {
+  ...oneOf(shownChannelStatuses),
+  description:
+    '`draft`: the post is a draft. `scheduled`: publishing has not begun. `publishing`: it is being sent, or its files are being uploaded. `retrying`: the next attempt is at `retry_at`. `published`: it went out. `failed`: it did not go out, or not all parts of its thread did; `error` says why. `unconfirmed`: the network may or may not have the post, and nothing is sent again automatically. Look at the account, then report the outcome with `POST /posts/{id}/settle`. `removed`: it was published, and `POST /posts/{id}/unpublish` removed it; `url` and the last metrics stay as history.',
+};
 
 const videoOptions = {
   title: { ...text, maxLength: 100 },
@@ -108,7 +131,6 @@ export const channelResultSchema = record({
 });
 export type ChannelResult = Value<typeof channelResultSchema>;
 
-/** The caller's own labels of a post. */
 export const labelFields = {
   tags: { ...listOf(text), description: 'The tags, in their order.' },
   metadata: { ...mapOf(text), description: 'Your own data, as sent.' },
@@ -172,19 +194,9 @@ export type PostView = Value<typeof postSchema>;
 type FileFacts = Omit<PostFile, 'media_id'> & { readonly part: number };
 
 /** A post as read from its rows. Fields that need no conversion keep their names. */
-export type PostFacts = Omit<
+export type PostFacts = Pick<
   PostView,
-  | 'scheduled_at'
-  | 'published_at'
-  | 'created_at'
-  | 'updated_at'
-  | 'outcome'
-  | 'channels'
-  | 'summary'
-  | 'media'
-  | 'channel_media'
-  | 'thread_media'
-  | 'warnings'
+  'id' | 'status' | 'body' | 'thread' | 'timezone' | 'video' | 'warning' | keyof typeof labelFields
 > & {
   /** Null for a row without a list. */
   readonly warnings: readonly PostWarning[] | null;
@@ -195,12 +207,10 @@ export type PostFacts = Omit<
   readonly updated_at: Date;
 };
 
-/** A post's channel as read from its rows. */
 export type ChannelFacts = Omit<
   ChannelResult,
   'retryable' | 'retry_at' | 'metrics_updated_at' | 'gone_at'
 > & {
-  /** The list of `warning`; null for a row without one. */
   readonly warnings: readonly PostWarning[] | null;
   readonly retry_at: Date | string | null;
   readonly metrics_updated_at: Date | string | null;
@@ -211,11 +221,8 @@ export type ChannelFacts = Omit<
   readonly sent_text: string | null;
   /** The network's warning about the published post; null before. */
   readonly sent_warning: string | null;
-  /** The live parts of a channel that is not published; null when there are none. */
-  readonly live: {
-    readonly parts: number;
-    /** Of the first part. */ readonly url: string | null;
-  } | null;
+  /** The live parts of a channel that is not published, with the URL of the first; null when there are none. */
+  readonly live: { readonly parts: number; readonly url: string | null } | null;
   /** Its files instead of the post's; null for none of its own. */
   readonly media: readonly FileFacts[] | null;
 };
@@ -224,7 +231,6 @@ const asPost = onlyFields(postSchema);
 const asChannel = onlyFields(channelResultSchema);
 const asFile = onlyFields(postFile);
 
-/** @param channels In the order of the request. */
 export function viewPost(post: PostFacts, channels: readonly ChannelFacts[]): PostView {
   const statuses = channels.map(({ status }) => status);
   return asPost({
@@ -246,9 +252,8 @@ export function viewPost(post: PostFacts, channels: readonly ChannelFacts[]): Po
       ...channels.flatMap((channel) =>
         [
           ...warningsOf(channel.warning, channel.warnings),
-          ...[channel.sent_warning, isOut(post, channel)].flatMap((warning) =>
-            warningsOf(warning, null),
-          ),
+          ...warningsOf(channel.sent_warning, null),
+          ...warningsOf(isOut(post, channel), null),
         ].map((warning) => Object.assign({}, warning, { channel_id: channel.channel_id })),
       ),
     ],
@@ -260,14 +265,14 @@ export function viewPost(post: PostFacts, channels: readonly ChannelFacts[]): Po
 const viewFile = (file: FileFacts): PostFile => asFile({ ...file, media_id: file.id });
 
 function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
-  const { live, error_code: code } = channel;
+  const { live, error_code: code, status, unpublish } = channel;
   const [first = null] = textsForChannel(post, channel.body, channel.threads);
   const warnings = [channel.warning, channel.sent_warning, isOut(post, channel)];
   return asChannel({
     ...channel,
     url: channel.url ?? live?.url ?? null,
     warning: warnings.filter(Boolean).join(' ') || null,
-    retryable: code && channelErrors[code].retryable && hasEnded(channel),
+    retryable: code && channelErrors[code].retryable && isFinal(status) && !isWithheld(unpublish),
     retry_at: iso(channel.retry_at),
     metrics_updated_at: iso(channel.metrics_updated_at),
     gone_at: iso(channel.gone_at),
@@ -275,12 +280,7 @@ function viewChannel(post: PostFacts, channel: ChannelFacts): ChannelResult {
   });
 }
 
-const hasEnded = ({ status, unpublish }: ChannelFacts) => isFinal(status) && !isWithheld(unpublish);
-
-/**
- * Says which parts of a post that is not published are public; no other field shows this. The error of a `processing`
- * post already says where it is.
- */
+/** Says which parts of a post that is not published are public. The error of a `processing` post says it already. */
 function isOut(post: PostFacts, { live, error_code: code, body, threads }: ChannelFacts) {
   if (!live || code === 'processing') {
     return null;

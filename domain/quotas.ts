@@ -22,14 +22,13 @@ export type Quotas = Readonly<Record<QuotaName, number>>;
 
 export const isQuotaName = (name: string): name is QuotaName => Object.hasOwn(resources, name);
 
-/** Says what to do next. */
-const noPlan =
-  'This workspace has no active plan, so posts cannot be created, changed or retried; scheduled posts still go out. Ask the operator of this service to set a plan.';
-
-/** A workspace without a plan cannot create, change or retry posts. @throws AppError `plan_required` */
+/** @throws AppError `plan_required` */
 export function assertHasPlan({ plan }: { readonly plan: string | null }): void {
   if (plan === null) {
-    throw new AppError('plan_required', noPlan);
+    throw new AppError(
+      'plan_required',
+      'This workspace has no active plan, so posts cannot be created, changed or retried; scheduled posts still go out. Ask the operator of this service to set a plan.',
+    );
   }
 }
 
@@ -43,17 +42,11 @@ export function quotaExceeded(quota: QuotaName, limit: number, used: number): Ap
 }
 
 /** A workspace's use of the quotas that posts count against. */
-export type PostUse = {
-  readonly scheduled: number;
-  readonly drafts: number;
-  readonly text_bytes: number;
-};
+export type PostUse = Pick<Quotas, 'scheduled' | 'drafts' | 'text_bytes'>;
 
 /**
- * The remaining room in a workspace's quotas. A cancel always succeeds, so it may create drafts beyond their quota.
- * Those drafts take the room of scheduled posts instead, so that both together stay bounded.
- *
- * @returns negative numbers where the use exceeds the quota.
+ * The remaining room in a workspace's quotas, negative where the use exceeds them. A cancel always succeeds, so it may
+ * create drafts beyond their quota. These take the room of scheduled posts, so that both together stay bounded.
  */
 const roomLeft = (quotas: Quotas, { scheduled, drafts, text_bytes: text }: PostUse): PostUse => ({
   scheduled: quotas.scheduled - scheduled - Math.max(0, drafts - quotas.drafts),
@@ -61,12 +54,7 @@ const roomLeft = (quotas: Quotas, { scheduled, drafts, text_bytes: text }: PostU
   text_bytes: quotas.text_bytes - text,
 });
 
-/**
- * Refuses a change that exceeds a quota. A use that does not grow is never refused, so a lowered quota removes nothing.
- *
- * @param change Negative numbers where the use shrinks.
- * @throws AppError `quota_exceeded`
- */
+/** Refuses a change that exceeds a quota. A use that does not grow is never refused, so a lowered quota removes nothing. */
 export function assertRoom(quotas: Quotas, use: PostUse, change: PostUse): void {
   const left = roomLeft(quotas, use);
   const after = roomLeft(quotas, {

@@ -16,17 +16,11 @@ export const channelStatuses = [
 ] as const;
 export type ChannelStatus = (typeof channelStatuses)[number];
 
-/**
- * `removed`: it was published, and its post was removed since. Only shown: the stored status stays `published`, what
- * publishing led to.
- */
+/** `removed` is only shown, of a `published` channel whose post was removed since. */
 export const shownChannelStatuses = [...channelStatuses, 'removed'] as const;
 export type ShownChannelStatus = (typeof shownChannelStatuses)[number];
 
-/**
- * The state of the removal of a post from a network. `not_found`: the network says that it does not exist.
- * `unsupported`: this service cannot remove it.
- */
+/** The states of the removal of a post from a network. */
 export const unpublishStatuses = [
   'pending',
   'removed',
@@ -36,18 +30,8 @@ export const unpublishStatuses = [
 ] as const;
 export type UnpublishStatus = (typeof unpublishStatuses)[number];
 
-export type Summary = {
-  readonly published: number;
-  readonly failed: number;
-  readonly pending: number;
-  readonly removed: number;
-};
-
-/**
- * Counts a post's channels. A removed channel counts as published, which it was, an unconfirmed one as failed; channels
- * without a final status are pending.
- */
-export function summarize(channels: readonly ShownChannelStatus[]): Summary {
+/** Counts a post's channels. A removed channel counts as published too. */
+export function summarize(channels: readonly ShownChannelStatus[]) {
   const published = channels.filter((s) => s === 'published' || s === 'removed').length;
   const failed = channels.filter((s) => s === 'failed' || s === 'unconfirmed').length;
   const removed = channels.filter((s) => s === 'removed').length;
@@ -55,9 +39,8 @@ export function summarize(channels: readonly ShownChannelStatus[]): Summary {
 }
 
 /** Whether no automatic step will change this channel any more. */
-export function isFinal(status: ShownChannelStatus): boolean {
-  return ['published', 'removed', 'failed', 'unconfirmed'].includes(status);
-}
+export const isFinal = (status: ShownChannelStatus): boolean =>
+  ['published', 'removed', 'failed', 'unconfirmed'].includes(status);
 
 /** Whether an attempt began, and the channel has not ended. */
 export const isUnderWay = (status: ShownChannelStatus): boolean =>
@@ -66,11 +49,7 @@ export const isUnderWay = (status: ShownChannelStatus): boolean =>
 /** The status of a post whose publishing has begun. It always follows from the channels. */
 export function statusOfBegunPost(channels: readonly ShownChannelStatus[]): PostStatus {
   const { failed, pending } = summarize(channels);
-  if (pending > 0) {
-    return 'publishing';
-  }
-
-  return failed > 0 ? 'failed' : 'published';
+  return pending > 0 ? 'publishing' : failed > 0 ? 'failed' : 'published';
 }
 
 export const eventTypes = [
@@ -100,31 +79,20 @@ export function finalEventType(channels: readonly ShownChannelStatus[]): EventTy
     return null;
   }
 
-  if (failed === 0) {
-    return 'post.published';
-  }
-
-  return published > 0 ? 'post.partial' : 'post.failed';
+  return failed === 0 ? 'post.published' : published > 0 ? 'post.partial' : 'post.failed';
 }
 
 export const endedOutcomes = ['published', 'partial', 'failed', 'unconfirmed'] as const;
 export type EndedOutcome = (typeof endedOutcomes)[number];
 
-/**
- * The outcome of a post, for people who watch workflows. `unconfirmed` takes precedence, because a person has to check
- * the account first.
- */
+/** The outcome of a post. `unconfirmed` takes precedence, because a person has to check the account first. */
 export function endedOutcome(channels: readonly ShownChannelStatus[]): EndedOutcome {
   const { published, failed } = summarize(channels);
   if (channels.includes('unconfirmed')) {
     return 'unconfirmed';
   }
 
-  if (failed === 0) {
-    return 'published';
-  }
-
-  return published > 0 ? 'partial' : 'failed';
+  return failed === 0 ? 'published' : published > 0 ? 'partial' : 'failed';
 }
 
 /** @returns null until the post has ended. */
@@ -138,19 +106,18 @@ export const outcomeOf = (
 export const warnBeforeMs = 7 * 24 * 3_600_000;
 
 export const channelAccess = ['connected', 'at_risk', 'needs_reconnect'] as const;
-type ChannelAccess = (typeof channelAccess)[number];
 
-/** A channel's access. `expiresAt` is null when the access does not expire, and when it is already lost. */
-type ChannelAccessState = { readonly state: ChannelAccess; readonly expiresAt: Date | null };
-
-/** @param endsAt When the grant expires; null when it never does or the network does not say. */
+/**
+ * @param endsAt When the grant expires; null when it never does or the network does not say.
+ * @returns `expiresAt` null also when the access is lost already, whatever expiry is stored.
+ */
 export function channelAccessOf(
   state: 'connected' | 'needs_reconnect',
   endsAt: Date | null,
   now: Date,
-): ChannelAccessState {
+): { readonly state: (typeof channelAccess)[number]; readonly expiresAt: Date | null } {
   if (state === 'needs_reconnect') {
-    return { state, expiresAt: null }; // The access is already lost, whatever expiry is stored.
+    return { state, expiresAt: null };
   }
 
   const isAtRisk = endsAt !== null && endsAt.getTime() - warnBeforeMs <= now.getTime();

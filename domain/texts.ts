@@ -16,10 +16,7 @@ const otherBreaks = /[\v\f\u0085\u2028\u2029]/gv;
 /** NUL stays, because it is refused. */
 const otherControls = /[\p{Cc}--[\0\t\n\r]]/gv;
 
-/**
- * Makes all texts of a value fit for every network: other line breaks become `\n`, and other control characters, which
- * YouTube and XML refuse, are removed.
- */
+/** Makes all texts of a value fit for every network: YouTube and XML refuse control characters. */
 export function plainTexts<T>(value: T): T;
 export function plainTexts(value: unknown): unknown {
   if (typeof value === 'string') {
@@ -34,10 +31,7 @@ export function plainTexts(value: unknown): unknown {
     : value;
 }
 
-/**
- * Cleans a handle, URL or secret that a person pasted: trims it and removes format characters (`Cf`), which no such
- * value contains. Bluesky's app, for example, puts direction marks around a handle.
- */
+/** Cleans a handle, URL or secret that a person pasted. Bluesky's app, for one, puts direction marks around a handle. */
 export const pasted = (text: string): string => text.replaceAll(/\p{Cf}/gv, '').trim();
 
 /** Up to 128 marks in a row, and the rest. NFKC turns the two letters, of half-width kana, into marks. */
@@ -52,11 +46,7 @@ export const normalized = (text: string, form: 'NFC' | 'NFKC'): string =>
 
 const characters = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/**
- * The longest beginning of a text that fits a length and does not split a grapheme.
- *
- * @param lengthOf The unit; UTF-16 code units when left out.
- */
+/** The longest beginning of a text that fits a length, in UTF-16 units or as given, and splits no grapheme. */
 export function wholeCharacters(
   text: string,
   most: number,
@@ -79,8 +69,6 @@ export function wholeCharacters(
 /**
  * Normalises the URL of a live post, as browsers write it. The ledger stores and compares this form: networks and
  * people spell one URL in several ways, such as `HTTPS://Social.Example:443/@me/1`.
- *
- * @param address An absolute URL.
  */
 export const postAddress = (address: string): string => URL.parse(address)?.href ?? address;
 
@@ -88,8 +76,8 @@ export const postAddress = (address: string): string => URL.parse(address)?.href
 const longestAddress = 2048;
 
 /**
- * Why a text cannot be the URL of a live post, from a person or from a server; null when it can. The URL is shown as a
- * link, so one with user information (`https://bank.example@other.example`) is refused: it misleads readers.
+ * Why a text cannot be the URL of a live post; null when it can. It is shown as a link, where user information
+ * (`https://bank.example@other.example`) misleads readers.
  */
 export function addressFault(given: string): string | null {
   const url = isText(given) ? URL.parse(given) : null;

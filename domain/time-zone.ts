@@ -28,7 +28,6 @@ export function unknownTimeZone(name: string, path: Path): AppError {
 }
 
 type LocalTime = {
-  /** In milliseconds since 1970. */
   readonly ms: number;
   /** The time that clocks show then, in the form of `wallMs`. Later than asked if the clocks skip the time. */
   readonly shownMs: number;
@@ -41,7 +40,6 @@ type LocalTime = {
  * times, and a skipped time as long after the change of the clocks as it seems to be.
  *
  * @param wallMs The local time, as milliseconds since 1970 of the same time in UTC.
- * @param zone An IANA name that {@link assertTimeZone} accepts.
  */
 export function resolveLocal(wallMs: number, zone: string): LocalTime {
   const offsetAt = offsetsOf(zone);

@@ -37,10 +37,7 @@ export const plainFault = (message: string, rule = 'other', path = ''): ContentF
   actual: null,
 });
 
-/**
- * The warnings of a row. The list counts if its sentences are those of the string: versions without lists change only
- * the string.
- */
+/** The warnings of a row. Versions without lists change only the string, so a list with other sentences is outdated. */
 export const warningsOf = (
   warning: string | null,
   list: readonly PostWarning[] | null,

@@ -1,6 +1,4 @@
-/**
- * Why a delivery attempt failed. Coarse, so that it tells the receiver's owner where to look and reveals no internals.
- */
+/** Why a delivery attempt failed. Coarse, so that it reveals no internals. */
 export const deliveryErrors = [
   'blocked_destination',
   'dns_error',
@@ -24,11 +22,8 @@ export const maxEndpoints = 10;
 
 /** Only 2xx is a delivery. Redirects are not followed: the body and signature would go to another server. */
 export function errorOfStatus(status: number): DeliveryError | null {
-  if (status >= 200 && status <= 299) {
-    return null;
-  }
-
-  return status >= 300 && status <= 399 ? 'redirect' : 'http_error';
+  const hundreds = Math.floor(status / 100);
+  return hundreds === 2 ? null : hundreds === 3 ? 'redirect' : 'http_error';
 }
 
 const minute = 60_000;
@@ -46,23 +41,16 @@ const longest = 2;
 /** The longest delay before a next attempt, in milliseconds. */
 export const longestWaitMs = longest * Math.max(...waitsMs);
 
-/** How often an attempt may begin without a stored result, so that crashing workers do not retry forever. */
+/** How often an attempt may begin without a stored result. */
 export const mostInterrupted = 6;
 
-export type DeliveryWait = {
-  /** From the receiver's Retry-After, in milliseconds. */
-  readonly askedMs: number | null;
-  /** From 0 up to 1. */
-  readonly random: number;
-};
-
 /**
- * @param attemptsMade 1 or more.
+ * @param wait What the receiver's Retry-After asked for, and a number from 0 up to 1.
  * @returns milliseconds until the next attempt, at least its step, or null when no attempt is left.
  */
 export function deliveryWaitMs(
   attemptsMade: number,
-  { askedMs, random }: DeliveryWait,
+  { askedMs, random }: { readonly askedMs: number | null; readonly random: number },
 ): number | null {
   const stepMs = waitsMs[attemptsMade - 1];
   if (stepMs === undefined) {
@@ -73,11 +61,7 @@ export function deliveryWaitMs(
   return Math.min(Math.max(spreadMs, askedMs ?? 0), longest * stepMs);
 }
 
-/**
- * Reads a Retry-After: seconds, or an HTTP date (RFC 9110, sections 5.6.7 and 10.2.3).
- *
- * @returns milliseconds from now, or null for anything else, including a time in the past.
- */
+/** Reads a Retry-After, seconds or an HTTP date (RFC 9110, 5.6.7 and 10.2.3). @returns null for any other, or the past. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | null {
   const text = header?.trim() ?? '';
   if (/^\d{1,15}$/v.test(text)) {
@@ -89,9 +73,7 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
   return atMs > nowMs ? atMs - nowMs : null;
 }
 
-/**
- * An endpoint that accepted nothing for this long, in milliseconds, is disabled when the next delivery fails finally.
- */
+/** An endpoint that accepted nothing for this long is disabled when the next delivery fails finally. */
 export const disableAfterMs = 5 * 24 * 3_600_000;
 
 /** How many requests of one worker to one endpoint may be under way. */
@@ -104,29 +86,23 @@ export type DisabledReason = (typeof disabledReasons)[number];
 /** Bounds of the delay between two checks for a slot, in milliseconds; a large backlog raises the second one. */
 const [minCheckIntervalMs, maxCheckIntervalMs] = [200, 60_000];
 
-/**
- * With a large backlog, one delivery checks per this time, in milliseconds. A check costs some 30 ms of CPU time in
- * all.
- */
+/** With a large backlog, one delivery checks per this time. A check costs some 30 ms of CPU time in all. */
 const checkCostMs = 100;
 
-/** Of the deliveries to all unresponsive endpoints together, one checks per this time, in milliseconds. */
+/** Of the deliveries to all unresponsive endpoints together, one checks per this time. */
 const checkCostPerHungMs = 250;
 
-/** One request per this time goes to all unresponsive endpoints together, in milliseconds. */
-const oneRequestMs = 500;
-
 /**
- * How long a slot rests after a request without an answer, in milliseconds, for each unresponsive endpoint, less the
- * time that the request took. Many unresponsive endpoints together get few requests; a single one needs no rest.
+ * How long a slot rests after a request without an answer for each unresponsive endpoint, less the time that the request
+ * took: all of them together get a request per half a second.
  */
-export const restPerHungMs = slotsPerEndpoint * oneRequestMs;
+export const restPerHungMs = slotsPerEndpoint * 500;
 
 /** An endpoint that has no free slot. */
-export type BusyEndpoint = {
+type BusyEndpoint = {
   /** How many of its deliveries are due and not finished. */
   readonly waiting: number;
-  /** How long the oldest held slot has been held, in milliseconds. */
+  /** How long the oldest held slot has been held. */
   readonly heldMs: number;
   /** How many endpoints are unresponsive, over all workspaces. */
   readonly hung: number;
@@ -134,11 +110,9 @@ export type BusyEndpoint = {
 
 /**
  * How long a delivery waits that found all slots of its endpoint taken. There is no queue: the waiting deliveries
- * together check about as often as a slot comes free. So a fast endpoint is checked soon, and a thousand deliveries to
- * an unresponsive one do not keep a worker busy. Unresponsive endpoints share one budget of checks.
+ * together check about as often as a slot comes free. Unresponsive endpoints share one budget of checks.
  *
  * @param random From 0 up to 1, which spreads the checks evenly.
- * @returns milliseconds.
  */
 export function slotWaitMs({ waiting, heldMs, hung }: BusyEndpoint, random: number): number {
   const turnMs = (waiting * heldMs) / slotsPerEndpoint;
@@ -148,17 +122,11 @@ export function slotWaitMs({ waiting, heldMs, hung }: BusyEndpoint, random: numb
   return Math.ceil(minCheckIntervalMs / 2 + withinMs * random);
 }
 
-/**
- * Temporal's fairness weight of an endpoint: inverse to its backlog beyond its slots, because only the first few of its
- * deliveries could get one. It is 1 while the backlog fits the slots.
- *
- * @param waiting How many of the endpoint's deliveries are due and not finished.
- * @returns above 0 and at most 1.
- */
+/** Temporal's fairness weight of an endpoint: only the first few deliveries of a backlog could get a slot. */
 export const fairnessWeight = (waiting: number): number =>
   slotsPerEndpoint / Math.max(waiting, slotsPerEndpoint);
 
-/** How long a replaced signing secret still signs beside the new one, in milliseconds. */
+/** How long a replaced signing secret still signs beside the new one. */
 export const rotationOverlapMs = 24 * 3_600_000;
 
 /** A stored signing secret: sealed, and the few characters that may be shown. */
@@ -180,10 +148,7 @@ export type SigningSecrets = {
   readonly next: (KeptSecret & { readonly rotatesAt: Date }) | null;
 };
 
-/**
- * The secrets that sign now. The new secret takes over at its time without a write to the row, so all code that signs
- * or shows a secret must call this.
- */
+/** The secrets that sign now. The new one takes over at its time without a write to the row. */
 export function secretsOf(stored: StoredSecrets, now: Date): SigningSecrets {
   const { nextSealedSecret, nextSecretHint, rotatesAt } = stored;
   const current = { sealed: stored.sealedSecret, hint: stored.secretHint };

@@ -9,9 +9,15 @@ import {
   text,
   uuid,
 } from '../../domain/json-schema.ts';
-import { channelResultSchema, labelFields, postSchema } from '../../domain/post-view.ts';
+import {
+  channelResultSchema,
+  channelStatus,
+  labelFields,
+  postOutcome,
+  postSchema,
+  postStatus,
+} from '../../domain/post-view.ts';
 import { contentFault, postWarning } from '../../domain/warnings.ts';
-import { channelStatus, postOutcome, postStatus } from '../../domain/status-schemas.ts';
 import { replayedHeader } from '../http/idempotency.ts';
 import { deletedAnswer, location, type Examples } from '../http/route.ts';
 
