@@ -16,11 +16,11 @@ const hasLocation = ({ exif, xmp, comments = [] }: Metadata): boolean =>
  * Cuts off what follows the picture, such as the video of a motion photo, which has metadata of its own. If the
  * picture's metadata may contain the location, overwrites them in place: Exif keeps only the orientation, XMP and texts
  * become zeros. Those that decoders do not show before they read the pixels are always overwritten. Pixels and colour
- * profile stay, and no other byte moves. A GIF stays as it is.
+ * profile stay, and no other byte moves. A GIF's comments, XMP and data of programs are always overwritten.
  */
 export function removeLocation(filePath: string, metadata: Metadata): void {
   const { format, orientation = 1 } = metadata;
-  const clean = { jpeg: cleanJpeg, png: cleanPng, webp: cleanWebp }[String(format)];
+  const clean = { jpeg: cleanJpeg, png: cleanPng, webp: cleanWebp, gif: cleanGif }[String(format)];
   if (clean) {
     const bytes = readFileSync(filePath);
     const before = crc32(bytes);
@@ -150,6 +150,40 @@ function cleanWebp(picture: Picture): number {
   }
 
   return pictureEnd;
+}
+
+/** Of a GIF, what decoders need: frames, their timing, texts drawn into them, loops and the colour profile. */
+const [frameBlock, extensionBlock, endBlock] = [0x2c, 0x21, 0x3b];
+const [timingLabel, textLabel, programLabel] = [0xf9, 0x01, 0xff];
+const neededPrograms = new Set(['NETSCAPE2.0', 'ANIMEXTS1.0', 'ICCRGBG1012']);
+
+/** @returns where the picture ends. */
+function cleanGif({ bytes }: Picture): number {
+  const byteAt = (at: number): number => bytes[at] ?? 0;
+  const tableLength = (flags: number): number => (flags < 0x80 ? 0 : 3 * 2 ** ((flags % 8) + 1));
+  for (let at = 13 + tableLength(byteAt(10)); at < bytes.length; at += 1) {
+    const kind = byteAt(at);
+    const label = byteAt(at + 1);
+    const isNeeded =
+      kind === frameBlock ||
+      label === timingLabel ||
+      label === textLabel ||
+      (label === programLabel && neededPrograms.has(bytes.toString('latin1', at + 3, at + 14)));
+    if (kind !== frameBlock && kind !== extensionBlock) {
+      return kind === endBlock ? at + 1 : bytes.length;
+    }
+
+    at += kind === frameBlock ? 11 + tableLength(byteAt(at + 9)) : 2;
+    for (let length = byteAt(at); length > 0; length = byteAt(at)) {
+      if (!isNeeded) {
+        bytes.fill(0, at + 1, Math.min(at + 1 + length, bytes.length));
+      }
+
+      at += 1 + length;
+    }
+  }
+
+  return bytes.length;
 }
 
 /** Replaces Exif by a directory with only the orientation, if the space is large enough for it, and thus for a location. */

@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib';
 import sharp from 'sharp';
 import { createInspector } from '../../runtime/media/inspector.ts';
 import { inputFile } from '../support/input-file.ts';
-import { picture } from '../support/media-files.ts';
+import { animation, picture } from '../support/media-files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const inspector = createInspector({ waitMs: 300_000, timeoutMs: 300_000 });
@@ -80,7 +80,7 @@ test('the photo of a bug report loses its GPS data', async (t) => {
   t.deepEqual(await pixelsOf(after), await pixelsOf(bytes));
 });
 
-for (const format of ['jpeg', 'png', 'webp'] as const) {
+for (const format of ['jpeg', 'png', 'webp', 'gif'] as const) {
   test(`what follows the end of a ${format} is removed`, async (t) => {
     const bytes = await picture(format);
     for (const after of [inputFile('jpeg-with-gps.jpg'), await picture(format), Buffer.alloc(9)]) {
@@ -108,10 +108,21 @@ const chunk = (name: string, data: string): Buffer => {
   sum.writeUInt32BE(crc32(name + data));
   return Buffer.concat([length, Buffer.from(name + data), sum]);
 };
+/** Bytes that let decoders of GIFs, which take XMP for blocks, arrive at its end. */
+const afterXmp = Buffer.from([1, ...Array.from({ length: 255 }, (_, index) => 255 - index), 0, 0]);
+const xmpInGif = Buffer.concat([
+  Buffer.from('\x21\xff\x0bXMP DataXMP<x exif:GPSLatitude="43,15.77N"/>', 'latin1'),
+  afterXmp,
+]);
+const comment = Buffer.from('\x21\xfe\x0eGPSLatitude 43\x00', 'latin1');
 const inside = (bytes: Buffer, at: number, ...more: readonly Buffer[]): Buffer =>
   Buffer.concat([bytes.subarray(0, at), ...more, bytes.subarray(at)]);
 
 const unshown: Readonly<Record<string, () => Promise<Buffer>>> = {
+  'a GIF with XMP and a comment': async () => {
+    const bytes = await animation('gif', [100, 250]);
+    return inside(bytes, bytes.indexOf(Buffer.from([0x21, 0xff])), xmpInGif, comment);
+  },
   'a JPEG with an index of more pictures and long XMP': async () =>
     inside(
       await picture('jpeg'),
@@ -132,6 +143,8 @@ for (const [what, make] of Object.entries(unshown)) {
 
     t.false(after.includes('GPSLatitude'));
     t.is(after.length, bytes.length);
+    const { delay, pages } = await sharp(bytes).metadata();
+    t.like(await sharp(after, { failOn: 'warning' }).metadata(), { delay, pages });
     t.deepEqual(await pixelsOf(after), await pixelsOf(bytes));
   });
 }
