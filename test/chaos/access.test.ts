@@ -3,7 +3,6 @@ import { checkAccess } from './check/access.ts';
 import { checkEvents } from './check/events.ts';
 import type { Evidence } from './check/evidence.ts';
 import { evidenceOf, type Changes } from './check/good-evidence.ts';
-import { othersOfHangs } from './check/on-time.ts';
 import { checkStatuses } from './check/statuses.ts';
 import type { SeenRefresh } from './networks/refreshes.ts';
 import type { Platform } from './plan/platforms.ts';
@@ -155,13 +154,4 @@ test('a restore may lose the event of a lost grant, and the next refusal creates
   const after = [...before, refused(9000)];
   t.deepEqual(await violationsOf({ refreshes: after, restores }, 0), ['events missing']);
   t.deepEqual(await violationsOf({ refreshes: after, restores }, 2), []);
-});
-
-test('a channel with a lost grant is excluded from the check for hanging servers', (t) => {
-  const hang = { what: 'server hangs', platform: 'mastodon', atMs: 0, forMs: 45_000 } as const;
-  const others = (refreshes: SeenRefresh[]): number => {
-    const evidence = evidenceFor({ refreshes });
-    return othersOfHangs({ ...evidence, plan: { ...evidence.plan, serverOutages: [hang] } }).length;
-  };
-  t.deepEqual([others([refresh(1000)]), others([refused(1000)])], [1, 0]);
 });
