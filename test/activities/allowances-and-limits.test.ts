@@ -105,19 +105,6 @@ test('a refused post does not count against the allowance, and a post that may b
   t.is(await usedOn(channel, '2026-05-01'), 2);
 });
 
-test('a thread with a live part continues when the allowance is used up', async (t) => {
-  const network = limitedTo(2);
-  const channel = await newChannel(t, network);
-  network.fates.push({ kind: 'taken' }, fails('network_unavailable'));
-  const thread = await channel.newPost(['1/2', '2/2']);
-  t.like(await thread.attempt(), { kind: 'again' });
-  t.like(await (await channel.newPost(['Single'])).attempt(), { status: 'published' });
-  t.like(await (await channel.newPost(['Waits'])).attempt(), { code: 'paced' });
-  channel.pass(minute / 2);
-  t.like(await thread.attempt(), { status: 'published' });
-  t.deepEqual(liveTexts(network), ['1/2', 'Single', '2/2']);
-});
-
 test('posts to the sandbox do not count against the allowance', async (t) => {
   const network = limitedTo(1);
   const channel = await newChannel(t, network);
@@ -214,21 +201,6 @@ for (const [scope, retryAfterMs, lastsMs] of [
   });
 }
 
-test('a rate limited thread continues before the other posts of its channel', async (t) => {
-  const { network, now, due, untilEnded } = await limitedChannel(t);
-  const posts = await due([['1/3', '2/3', '3/3'], ['Other 1'], ['Other 2']]);
-  network.fates.push(
-    { kind: 'taken' },
-    { kind: 'fails', error: limited(now() + 4 * minute) },
-    { kind: 'taken' },
-    { kind: 'fails', error: limited(now() + 8 * minute) },
-  );
-
-  await untilEnded(posts);
-
-  t.deepEqual(liveTexts(network), ['1/3', '2/3', '3/3', 'Other 1', 'Other 2']);
-});
-
 test('threads that need several windows of a limit go out one after the other', async (t) => {
   const { network, now, due, refuse, untilEnded } = await limitedChannel(t);
   const threads = await due([1, 2, 3].map((n) => [1, 2, 3, 4].map((part) => `${n}.${part}`)));
@@ -242,23 +214,6 @@ test('threads that need several windows of a limit go out one after the other', 
   await untilEnded(threads);
 
   t.is(liveTexts(network).join(' '), '1.1 1.2 1.3 1.4 2.1 2.2 2.3 2.4 3.1 3.2 3.3 3.4');
-});
-
-test('a post near the end of its publish window goes out before posts that have a day left', async (t) => {
-  const { network, now, due, pass, untilEnded } = await limitedChannel(t);
-  const [first] = await due([['First']]);
-  const dayEndMs = now() + 24 * hour;
-  pass(23 * hour + 50 * minute);
-  const others = await due(Array.from({ length: 40 }, (_, n) => [`Other ${n}`]));
-  network.fates.push(
-    { kind: 'fails', error: limited(now() + 3 * minute) },
-    { kind: 'fails', error: limited(dayEndMs - minute) },
-  );
-
-  await untilEnded(first ? [first, ...others] : others);
-
-  t.is((await first?.row())?.status, 'published');
-  t.is(liveTexts(network)[0], 'First');
 });
 
 test('a deleted rate limit delays its posts for at most 15 more minutes', async (t) => {

@@ -156,24 +156,6 @@ test('a cancel of a thread that waits for a rate limit keeps its live parts, and
   t.deepEqual(await steps.events(post), ['post.published']);
 });
 
-test('a thread that is cancelled and rescheduled during a send sends its other parts at the new time', async (t) => {
-  const { network, steps, post, id } = await claimed(t, thread);
-  interrupt(network, 'send', async () => {
-    t.is(await steps.cancel(post), 1);
-    await steps.edit(post, { thread: ['One', 'Zwei'], schedule_in_minutes: 60 });
-  });
-  await steps.attempt(post, id).catch(() => undefined);
-  t.is((await steps.claim(post)).kind, 'not_due');
-  t.deepEqual(liveTexts(network), ['One']);
-  t.like(await shown(steps, post), { status: 'scheduled', error: null });
-
-  steps.pass(hour);
-  const due = await steps.claimOrThrow(post);
-  await steps.attemptAll(post, due);
-  t.is((await steps.finalize(post, due)).status, 'published');
-  t.deepEqual(liveTexts(network), ['One', 'Zwei']);
-});
-
 for (const [fate, status, text] of [
   ['lost', 'published', 'Hello'],
   ['vanished', 'draft', 'New'],

@@ -37,16 +37,6 @@ async function claimed(
   };
 }
 
-test('a claimed post without an attempt is not sent to a disconnected account', async (t) => {
-  const { network, steps, post, attemptOnce, disconnect, shown, end } = await claimed(t);
-  t.is(await disconnect(), 0);
-  t.like(await attemptOnce(), { kind: 'done', status: 'failed', code: 'disconnected' });
-  t.deepEqual(network.sends, []);
-  t.like(await shown(), { status: 'failed', error_code: 'disconnected' });
-  t.like(await end(), { status: 'failed' });
-  t.deepEqual(await steps.events(post), ['post.failed']);
-});
-
 for (const step of ['prepare', 'upload'] as const) {
   test(`an account that is disconnected while an attempt is at "${step}" receives nothing`, async (t) => {
     const { network, attemptOnce, disconnect, shown } = await claimed(t);
@@ -92,19 +82,6 @@ test('a running request whose response is lost leaves a disconnected channel unc
   t.like(await shown(), { status: 'unconfirmed', error_code: 'unconfirmed', retry_at: null });
 });
 
-test('a worker that dies during a request of a disconnected account leaves the channel unconfirmed', async (t) => {
-  const { network, attemptOnce, disconnect, shown, end } = await claimed(t);
-  interrupt(network, 'send', async () => {
-    t.is(await disconnect(), 1);
-    throw new SupersededError('The worker is gone.');
-  });
-  await t.throwsAsync(attemptOnce);
-  network.blind = new NetworkError('internal', 'Nobody may ask.', { accepted: 'no' });
-  t.like(await attemptOnce(), { kind: 'done', status: 'unconfirmed' });
-  t.regex((await shown())?.error ?? '', /The account was disconnected before it had the post/v);
-  t.like(await end(), { status: 'failed' });
-});
-
 test('after a disconnect, only the part that is being sent goes out', async (t) => {
   const { network, attemptOnce, disconnect, shown } = await claimed(t, {
     texts: ['One', 'Two', 'Three'],
@@ -116,30 +93,6 @@ test('after a disconnect, only the part that is being sent goes out', async (t) 
   t.deepEqual(liveTexts(network), ['One']);
   const channel = await shown();
   t.true(channel?.error?.includes(network.live[0]?.sent.url ?? '?'), channel?.error ?? '');
-});
-
-test('a waiting thread with a live part fails at its next attempt on a disconnected account, and its error names the live part', async (t) => {
-  const { network, attemptOnce, disconnect, shown } = await claimed(t, { texts: ['One', 'Two'] });
-  network.fates.push({ kind: 'taken' }, fails('rate_limited'));
-  t.like(await attemptOnce(), { kind: 'again' });
-  t.is(await disconnect(), 0);
-  t.like(await attemptOnce(), { kind: 'done', status: 'failed' });
-  const channel = await shown();
-  t.like(channel, { status: 'failed', error_code: 'disconnected' });
-  t.true(channel?.error?.includes(network.live[0]?.sent.url ?? '?'), channel?.error ?? '');
-  t.deepEqual(liveTexts(network), ['One']);
-});
-
-test('a part in doubt is unconfirmed once its account is disconnected, and can be settled', async (t) => {
-  const { network, steps, post, attemptOnce, disconnect, shown, end } = await claimed(t);
-  network.fates.push({ kind: 'lost' });
-  network.blind = down;
-  t.like(await attemptOnce(), { kind: 'again' });
-  t.is(await disconnect(), 0);
-  t.like(await attemptOnce(), { kind: 'done', status: 'unconfirmed' });
-  await end();
-  await steps.settle(post, steps.channels['a'] ?? '', 'https://fake.example/found');
-  t.like(await shown(), { status: 'published', url: 'https://fake.example/found' });
 });
 
 test('a post that its network still processes when the account is disconnected is published, with a warning', async (t) => {
@@ -188,18 +141,4 @@ test('an account that is reconnected while its request is running continues as u
   t.like(await attemptOnce(), { kind: 'done', status: 'published' });
   t.like(await shown(), { status: 'published', error: null });
   t.deepEqual(liveTexts(network), ['Hello']);
-});
-
-test('a cancelled send in doubt ends without another reconcile once its account is disconnected', async (t) => {
-  const { network, steps, post, attemptOnce, disconnect, shown, end } = await claimed(t);
-  network.fates.push({ kind: 'vanished' });
-  network.blind = down;
-  await attemptOnce();
-  t.is(await steps.cancel(post), 1);
-  t.is(await disconnect(), 0);
-  t.like(await attemptOnce(), { kind: 'done', status: 'unconfirmed' });
-  await end();
-  t.like(await steps.show(post), { status: 'failed' });
-  t.like(await shown(), { status: 'unconfirmed' });
-  t.deepEqual(await steps.events(post), ['post.failed']);
 });

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { NetworkError } from '../../networks/network.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { freshDatabase } from '../support/database.ts';
-import { down, fails, fakeNetwork, liveTexts, type FakeNetwork } from '../support/networks.ts';
+import { down, fails, fakeNetwork, type FakeNetwork } from '../support/networks.ts';
 import { postSteps, type PostSteps } from '../support/post-steps.ts';
 
 const minute = 60_000;
@@ -69,17 +69,6 @@ test('a post whose network goes down for an hour right after the send is found w
   t.is(network.sends.length, 1);
 });
 
-test('a post that never arrived is sent once a network that was down for hours reports it absent', async (t) => {
-  const network = fakeNetwork(minute);
-  const { steps, post, id } = await doubtful(t, network, { fate: 'vanished' });
-  await attemptFor(steps, { post, id, forMs: 5 * hour });
-
-  network.blind = undefined;
-  t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
-  t.is(network.live.length, 1);
-  t.is(network.sends.length, 2);
-});
-
 test('a post that cannot be reconciled for a day is reconciled once more and ends unconfirmed', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, post, id, waits } = await doubtful(t, network);
@@ -109,13 +98,6 @@ for (const [fate, status, code] of [
     t.is(network.sends.length, 1);
   });
 }
-
-test('a channel is unconfirmed at once when its network cannot tell', async (t) => {
-  const network = fakeNetwork(minute);
-  const { steps, post, id } = await doubtful(t, network);
-  network.blind = new NetworkError('unconfirmed', 'Too many posts.', { accepted: 'unknown' });
-  t.like(await steps.attempt(post, id), { kind: 'done', status: 'unconfirmed' });
-});
 
 test('a channel that loses its access during reconciles sends one event, and continues once it is connected again', async (t) => {
   const network = fakeNetwork(minute);
@@ -153,17 +135,6 @@ test('reconciles do not count as attempts: after a day of reconciles a post stil
   t.like(await shown(steps, post), { status: 'failed', error_code: 'network_unavailable' });
 });
 
-test('a post whose sends are all lost fails after five of them', async (t) => {
-  const network = fakeNetwork(minute);
-  const { steps, post, id } = await doubtful(t, network, { fate: 'vanished' });
-  network.blind = undefined;
-  network.fates.push(...Array.from({ length: 9 }, () => ({ kind: 'vanished' }) as const));
-  await attemptFor(steps, { post, id, forMs: 12 * hour });
-
-  t.is(network.sends.length, 5);
-  t.like(await shown(steps, post), { status: 'failed', error_code: 'network_unavailable' });
-});
-
 test('a reconcile that is rate limited waits until the limit ends and is then repeated', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, post, id } = await doubtful(t, network);
@@ -177,84 +148,4 @@ test('a reconcile that is rate limited waits until the limit ends and is then re
   network.blind = undefined;
   steps.pass(7 * minute);
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
-});
-
-/** A network that writes a whole thread at once. Each prepared part names the part before it. */
-function atomicNetwork() {
-  const network = fakeNetwork(0);
-  const records: { key: string; text: string; below: string | null }[] = [];
-  const sentOf = (key: string) => ({ remoteId: key, url: `https://fake.example/${key}` });
-  return Object.assign(network, {
-    records,
-    threads: 'atomic' as const,
-    prepare: async (...[, parts, , before = []]: Parameters<FakeNetwork['prepare']>) => {
-      let below = before.at(-1)?.key ?? null;
-      return parts.map(({ key, text, media }) => {
-        const data = { below };
-        below = key;
-        return { key, text, media, data };
-      });
-    },
-    send: async (...[, { parts }]: Parameters<FakeNetwork['send']>) => {
-      network.sends.push(...parts.map(({ key }) => key));
-      const fate = network.fates.shift() ?? { kind: 'taken' };
-      if (fate.kind !== 'vanished') {
-        for (const { key, text, data } of parts) {
-          records.push({ key, text, ...(data as { below: string | null }) });
-        }
-      }
-
-      if (fate.kind !== 'taken') {
-        throw down;
-      }
-
-      return parts.map(({ key }) => sentOf(key));
-    },
-    /** One record proves the whole thread, which is written at once. */
-    reconcile: async (...[, { parts }]: Parameters<FakeNetwork['reconcile']>) => {
-      if (network.blind) {
-        throw network.blind;
-      }
-
-      const isThere = parts.some(({ key }) => records.some((record) => record.key === key));
-      return isThere
-        ? { kind: 'found' as const, candidates: [parts.map(({ key }) => sentOf(key))] }
-        : { kind: 'absent' as const };
-    },
-  });
-}
-
-for (const fate of ['lost', 'vanished'] as const) {
-  test(`a thread that was ${fate}, cancelled, extended and rescheduled is one complete thread`, async (t) => {
-    const network = atomicNetwork();
-    const { steps, post } = await doubtful(t, network, { fate, thread: ['One', 'Two'] });
-    await steps.cancel(post); // Its workflow is lost, so no finalize follows.
-    await steps.edit(post, { thread: ['One', 'Two', 'Three'], schedule_in_minutes: 0 });
-    network.blind = undefined;
-    const again = await steps.claimOrThrow(post);
-    steps.pass(2 * minute);
-    await steps.attemptAll(post, again);
-    t.is((await steps.finalize(post, again)).status, 'published');
-
-    const { records } = network;
-    t.deepEqual(
-      records.map(({ text, below }) => [
-        text,
-        records.find(({ key }) => key === below)?.text ?? null,
-      ]),
-      [
-        ['One', null],
-        ['Two', 'One'],
-        ['Three', 'Two'],
-      ],
-    );
-  });
-}
-
-test('a reconcile that finds part of a thread continues after that part', async (t) => {
-  const network = fakeNetwork(minute);
-  const { steps, post, id } = await doubtful(t, network, { thread: ['One', 'Two'] });
-  network.blind = undefined;
-  t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
-  t.deepEqual(liveTexts(network), ['One', 'Two']);
 });

@@ -1,39 +1,12 @@
 import test from 'ava';
 import type { PostInput } from '../../services/posts/post-request.ts';
 import type { ClockedChannel } from '../support/claimed-posts.ts';
-import { down, fails, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
+import { fails, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
 import { storeFile } from '../support/seed-media.ts';
 
 const minute = 60_000;
 const { newSteps, newChannel } = onOneDatabase(test);
-
-test('a post that is edited while its attempt prepares is not sent with the old text afterwards', async (t) => {
-  const network = fakeNetwork();
-  const steps = await newSteps(t, { a: network, b: network });
-  const channelIds = Object.values(steps.channels);
-  const post = await steps.create({
-    body: 'Old',
-    channel_ids: channelIds,
-    schedule_in_minutes: 0,
-  });
-  const { targets } = await steps.claimOrThrow(post);
-  interrupt(network, 'prepare', async () => {
-    await steps.cancel(post);
-    await steps.edit(post, { body: 'New', schedule_in_minutes: 0 });
-  });
-  await t.throwsAsync(steps.attempt(post, targets[0]?.postChannelId ?? ''), {
-    name: 'SupersededError',
-  });
-  t.deepEqual(network.live, []);
-
-  const again = await steps.claimOrThrow(post);
-  for (const { postChannelId } of again.targets) {
-    t.like(await steps.attempt(post, postChannelId), { status: 'published' });
-  }
-
-  t.deepEqual(liveTexts(network), ['New', 'New']);
-});
 
 test('a thread keeps its live part: an edit that changes its text is refused', async (t) => {
   const network = fakeNetwork();
@@ -177,46 +150,6 @@ for (const { step, edit, atOnce, atLast } of cases) {
   });
 }
 
-test("an edit of a channel's own text right before the send goes out", async (t) => {
-  const network = fakeNetwork();
-  const steps = await newSteps(t, { a: network });
-  const channel = steps.channels['a'] ?? '';
-  const post = await steps.create({
-    body: 'For all',
-    channel_bodies: { [channel]: 'Old' },
-    channel_ids: [channel],
-    schedule_in_minutes: 0,
-  });
-  const [target] = (await steps.claimOrThrow(post)).targets;
-  interrupt(network, 'upload', async () => {
-    await steps.cancel(post);
-    await steps.edit(post, { channel_bodies: { [channel]: 'New' }, schedule_in_minutes: 0 });
-  });
-  await t.throwsAsync(steps.attempt(post, target?.postChannelId ?? ''), {
-    name: 'SupersededError',
-  });
-
-  const [again] = (await steps.claimOrThrow(post)).targets;
-  t.like(await steps.attempt(post, again?.postChannelId ?? ''), { status: 'published' });
-  t.deepEqual(liveTexts(network), ['New']);
-});
-
-test('a send in doubt from an earlier run is reconciled, not repeated', async (t) => {
-  const network = fakeNetwork();
-  const channel = await newChannel(t, network);
-  const post = await channel.newPost(['Hello']);
-  network.fates.push({ kind: 'lost' });
-  network.blind = down;
-  t.like(await post.attempt(), { kind: 'again' });
-
-  await scheduleAnew(channel, post.postId, 'Better');
-  network.blind = undefined;
-  t.like(await post.attempt(), { kind: 'done', status: 'published' });
-
-  t.is(network.sends.length, 1);
-  t.is((await post.row()).url, network.live[0]?.sent.url ?? null);
-});
-
 test('a post is sent with its current text once its earlier send is known to have failed', async (t) => {
   const network = fakeNetwork(minute);
   const channel = await newChannel(t, network);
@@ -237,26 +170,3 @@ async function scheduleAnew({ deps }: ClockedChannel, postId: string, body: stri
     .fork()
     .execute('update posts set run = run + 1, body = ? where id = ?', [body, postId]);
 }
-
-test('a channel whose post was sent twice ends as published and shows the text of its last run', async (t) => {
-  const channel = await newChannel(t, fakeNetwork());
-  const post = await channel.newPost(['Hello']);
-  t.like(await post.attempt(), { kind: 'done', status: 'published' });
-  const em = channel.deps.orm.em.fork();
-  // A hung worker got its response after the post was edited and sent again.
-  await em.execute(
-    `insert into post_parts (id, workspace_id, post_channel_id, channel_id, run, part, key, state, text,
-       remote_data, remote_id, url, created_at, updated_at)
-     select gen_random_uuid(), workspace_id, post_channel_id, channel_id, run + 1, part, key || '-2', state, 'Better',
-       remote_data, 'another', url, created_at, updated_at
-     from post_parts where channel_id = ?`,
-    [channel.channelId],
-  );
-  await em.execute(`update posts set run = 2, status = 'publishing' where id = ?`, [post.postId]);
-  await em.execute(`update post_channels set status = 'publishing' where post_id = ?`, [
-    post.postId,
-  ]);
-
-  t.like(await post.attempt(), { kind: 'done', status: 'published' });
-  t.is((await post.row()).sentText, 'Better');
-});

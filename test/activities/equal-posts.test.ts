@@ -98,21 +98,6 @@ for (const [how, spelled] of [
   });
 }
 
-test('a lost post does not take a settled post whose send the restored database does not have', async (t) => {
-  const network = fakeNetwork(minute);
-  const { steps, channel, doubtful, lost, urlOf } = await account(t, network);
-  const first = await lost();
-  const other = await doubtful('lost');
-  const forget = 'delete from post_parts where post_channel_id = ?';
-  await steps.deps.orm.em.fork().execute(forget, [other.id]);
-  await steps.settle(other.post, channel, network.live[0]?.sent.url ?? '');
-
-  t.like(await steps.attempt(first.post, first.id), { kind: 'done', status: 'published' });
-
-  t.deepEqual(liveTexts(network), ['Hello', 'Hello']);
-  t.is(await urlOf(first.post), network.live[1]?.sent.url);
-});
-
 test('a lost post does not take the live post of a deleted post, nor its address', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, channel, begin, doubtful } = await account(t, network);
@@ -180,27 +165,6 @@ test('the address of any part of a thread is refused for another post, and accep
 
   await steps.settle(found.post, channel, two); // The same request again.
   t.is(await urlOf(found.post), one);
-});
-
-test('a thread continues after its settled part although another post has the same text', async (t) => {
-  const network = fakeNetwork(minute);
-  const { steps, channel, doubtful } = await account(t, network);
-  const byHand = { remoteId: 'own', url: 'https://fake.example/own' };
-  network.live.push({ key: 'none', text: 'One', sent: byHand });
-  const { post } = await doubtful('lost', { thread: ['One', 'Two'] });
-  const one = network.live[1]?.sent ?? { url: '' };
-  await steps.settle(post, channel, typed(one.url));
-
-  await steps.retry(post);
-  const go = await steps.claimOrThrow(post);
-  const { send } = network;
-  network.send = (connection, step, files) => {
-    t.deepEqual(step.sent, [one]);
-    return send(connection, step, files);
-  };
-  await steps.attemptAll(post, go);
-  t.is((await steps.finalize(post, go)).status, 'published');
-  t.deepEqual(liveTexts(network), ['One', 'One', 'Two']);
 });
 
 test('when two users settle two posts with one address at the same moment, one is refused', async (t) => {

@@ -56,14 +56,6 @@ async function postWithFiles(t: ExecutionContext, network: FakeNetwork) {
 
 const both = ['b.png: content of b.png', 'a.png: content of a.png'];
 
-test('the files go out in order with the first part of a thread only', async (t) => {
-  const network = fakeNetwork();
-  const { post } = await postWithFiles(t, network);
-
-  t.like(await post.attempt(), { kind: 'done', status: 'published' });
-  t.deepEqual(network.sentFiles, [both, []]);
-});
-
 test('each send of a post carries its files, also one after a lost send', async (t) => {
   const network = fakeNetwork();
   const { channel, post } = await postWithFiles(t, network);
@@ -120,18 +112,6 @@ test('the time in which a lost post may still appear starts after the upload', a
   channel.pass(minute / 2);
   t.like(await post.attempt(), { kind: 'again' }); // After half a minute, the post may still appear.
   t.is(network.sends.length, 1);
-});
-
-test('an adapter that skips a file cannot send', async (t) => {
-  const network = fakeNetwork();
-  const { post } = await postWithFiles(t, network);
-  network.upload = async () => ['only one'];
-
-  t.like(await post.attempt(), { kind: 'done', status: 'failed' });
-  const row = await post.row();
-  t.is(row.errorCode, 'media_refused');
-  t.regex(row.error ?? '', /^The post has 2 files, and 1 of them can go to fake\. /v);
-  t.deepEqual(network.sends, []);
 });
 
 test('a file that was deleted since fails the channel, and the error names it', async (t) => {

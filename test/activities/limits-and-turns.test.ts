@@ -99,19 +99,6 @@ test("a server's limit holds for all channels on that server only; a network's l
   }
 });
 
-test('the error of a waiting post names the limit', async (t) => {
-  const network = limitedNetwork();
-  const channel = await newChannel(t, network);
-  const neighbour = await anotherChannel(channel, { remoteId: 'you' });
-  network.fates.push(limited(channel, minute, 'server'));
-  await (await channel.newPost(['First'])).attempt();
-  const post = await channel.newPost(['Second'], [], neighbour);
-  await post.attempt();
-
-  t.like(await post.row(), { status: 'retrying', errorCode: 'rate_limited', tries: 0 });
-  t.regex((await post.row()).error ?? '', /^The network's server limits .* over all accounts, /v);
-});
-
 test('a later response never shortens a limit, and a limit ends without a request', async (t) => {
   for (const limit of ['channel', 'server', 'network'] as const) {
     const network = limitedNetwork();
@@ -222,27 +209,6 @@ test('overdue posts that two workers attempt at once keep their order, one at a 
     liveTexts(network),
     posts.map((_, index) => `Post ${index + 1}`),
   );
-});
-
-test('overdue posts that return from their own failures at the same moment go out one at a time', async (t) => {
-  const network = limitedNetwork();
-  const channel = await newChannel(t, network);
-  const workers = [channel.newWorker(), channel.newWorker()];
-  const { em } = channel.deps.orm;
-  for (let round = 1; round <= 5; round++) {
-    const posts = await overdue(channel, 4);
-    await em.execute(
-      `update post_channels set status = 'retrying', error_code = 'network_unavailable', retry_at = ?
-       where status = 'scheduled' and channel_id = ?`,
-      [new Date(channel.deps.now().getTime() + minute), channel.channelId],
-    );
-    await Promise.all(posts.map((post, index) => post.attempt(workers[index % 2])));
-    t.is(network.live.length, round);
-    await em.execute(
-      `update post_channels set status = 'draft' where status = 'retrying' and channel_id = ?`,
-      [channel.channelId],
-    );
-  }
 });
 
 test('an overdue post that failed for its own reason is passed over until its next attempt', async (t) => {

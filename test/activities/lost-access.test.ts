@@ -2,7 +2,6 @@ import test, { type ExecutionContext } from 'ava';
 import { Channel } from '../../db/entities/channels.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import { NetworkError } from '../../networks/network.ts';
-import { createSealer } from '../../runtime/secrets.ts';
 import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { clockedChannel } from '../support/claimed-posts.ts';
@@ -110,17 +109,6 @@ test('a refusal of the old access after a reconnect changes nothing: the new acc
   t.deepEqual(liveTexts(network), ['Hello']);
 });
 
-test('an account that is refused again after a reconnect loses its access, with one event', async (t) => {
-  const { network, attemptOnce, reconnect, channel, told } = await due(t);
-  interrupt(network, 'send', reconnect);
-  network.fates.push(fails('access_lost'), fails('access_lost'));
-  await attemptOnce();
-
-  t.like(await attemptOnce(), { kind: 'done', status: 'failed', code: 'access_lost' });
-  t.is((await channel()).state, 'needs_reconnect');
-  t.is((await told()).length, 1);
-});
-
 test('a session of the old access does not replace the session of the new one', async (t) => {
   const { network, attemptOnce, reconnect, channel } = await due(t);
   const { send } = network;
@@ -138,7 +126,6 @@ test('a session of the old access does not replace the session of the new one', 
 });
 
 const minute = 60_000;
-const day = 24 * 60 * minute;
 
 test('a channel that loses access while its network processes a post sends one event, and the post waits for it', async (t) => {
   const network = processingNetwork();
@@ -170,19 +157,6 @@ test('a channel that loses access while its network processes a post sends one e
   t.is(network.sends.length, 1);
 });
 
-test('a processing post whose channel is not reconnected within a day ends as published, with its address', async (t) => {
-  const network = processingNetwork();
-  const { channel, post } = await processedPost(t, network, database().url);
-  await post.attempt();
-  network.says = new NetworkError('access_lost', 'The token was revoked.', { accepted: 'unknown' });
-  channel.pass(day + minute);
-  t.like(await post.attempt(), { kind: 'done', status: 'published' });
-  const { url, sentWarning } = await post.row();
-  t.is(url, network.live[0]?.sent.url ?? null);
-  t.regex(sentWarning ?? '', /The network has accepted this post.*The token was revoked/v);
-  t.is(network.sends.length, 1);
-});
-
 test('readiness checks continue while the network reports no result, and nothing is sent again', async (t) => {
   const network = processingNetwork();
   const { channel, post } = await processedPost(t, network, database().url);
@@ -196,17 +170,5 @@ test('readiness checks continue while the network reports no result, and nothing
   network.says = { kind: 'ready' };
   channel.pass(10 * minute);
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
-  t.is(network.sends.length, 1);
-});
-
-test('an internal error while a network processes a post does not change the post, which ends after a day', async (t) => {
-  const network = processingNetwork();
-  const { channel, post } = await processedPost(t, network, database().url);
-  await post.attempt();
-  const broken = () => channel.newWorker({ sealer: createSealer('ab'.repeat(32)) });
-  channel.pass(10 * minute);
-  t.like(await post.attempt(broken()), { kind: 'again', code: 'processing' });
-  channel.pass(day);
-  t.like(await post.attempt(broken()), { kind: 'done', status: 'published' });
   t.is(network.sends.length, 1);
 });

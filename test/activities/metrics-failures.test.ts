@@ -125,36 +125,6 @@ test('a network that refuses the access keeps the last metrics, sends one event,
   t.deepEqual((await post.row()).metrics, { likes: 2 });
 });
 
-test('an access that is refused while its channel is reconnected does not count as lost', async (t) => {
-  const channel = await newChannel(t);
-  await readOnce(channel);
-  const { deps, channelId } = channel;
-  channel.network.onRead = async () => {
-    const sealed = deps.sealer.seal('{}', `channel/${channelId}/credentials`);
-    await deps.orm.em
-      .fork()
-      .execute('update channels set sealed_credentials = ? where id = ?', [sealed, channelId]);
-    throw says('access_lost');
-  };
-  t.deepEqual(await channel.refresh(), { ...nothing, failed: 1 });
-  t.like(await channelRow(channel), { state: 'connected' });
-  channel.network.onRead = () => undefined;
-  channel.pass(minute);
-  t.deepEqual(await channel.refresh(), { ...nothing, read: 1 });
-});
-
-test('a channel that waits for a rate limit of its posts is not read before the limit ends', async (t) => {
-  const channel = await newChannel(t);
-  const post = await readOnce(channel);
-  const until = after(channel, 3 * hour);
-  const em = channel.deps.orm.em.fork();
-  await em.execute('update channels set parked_until = ? where id = ?', [until, channel.channelId]);
-  t.deepEqual(await channel.refresh(), { ...nothing, postponed: 1 });
-  t.deepEqual((await post.row()).nextAt, until);
-  channel.pass(3 * hour);
-  t.deepEqual(await channel.refresh(), { ...nothing, read: 1 });
-});
-
 test('a disconnected channel is not read, and its old posts are no longer due', async (t) => {
   const channel = await newChannel(t);
   const post = await readOnce(channel);
@@ -196,19 +166,6 @@ test('posts that a read left out are read after a minute, not at their next usua
   t.deepEqual(await channel.refresh(), { ...nothing, read: 1, left: 1 });
   t.deepEqual(await old.row(), { ...before, nextAt: after(channel, minute) });
   t.deepEqual((await other.row()).nextAt, after(channel, 24 * hour));
-});
-
-test('posts of a network without metrics wait for a day', async (t) => {
-  const channel = await newChannel(t);
-  const post = await channel.publish();
-  channel.pass(15 * minute);
-  const { metrics: _, ...unreadable } = channel.network;
-  const networks = { [channel.network.id]: unreadable };
-  t.deepEqual(await channel.refresh({}, { ...channel.deps, networks }), {
-    ...nothing,
-    postponed: 1,
-  });
-  t.deepEqual((await post.row()).nextAt, after(channel, 24 * hour));
 });
 
 test('a channel that hangs delays no other, and its posts are read when it responds again', async (t) => {

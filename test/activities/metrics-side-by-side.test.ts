@@ -86,36 +86,6 @@ test('a worker that was suspended overwrites no newer metrics and restores no de
   }
 });
 
-test('a worker that was suspended overwrites no newer follower count', async (t) => {
-  let told = 10;
-  const [asked, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const channel = await newChannel(t, measuredNetwork({ followers: async () => told }));
-  const { network, deps, channelId } = channel;
-  const post = await channel.publish({ likes: 1 });
-  channel.pass(15 * minute);
-  const slow = {
-    ...network,
-    metrics: {
-      ...network.metrics,
-      followers: async () => {
-        asked.resolve();
-        await goesOn.promise;
-        return 10;
-      },
-    },
-  };
-  const slept = channel.refresh({}, channel.newWorker({ networks: { [network.id]: slow } }));
-  await asked.promise;
-  channel.pass(16 * minute);
-  told = 20;
-  await post.makeDue();
-  await channel.refresh();
-  goesOn.resolve();
-  await slept;
-  const sql = 'select followers from channels where id = ?';
-  t.deepEqual(await deps.orm.em.fork().execute(sql, [channelId]), [{ followers: 20 }]);
-});
-
 test('concurrent refreshes do not exceed the monthly budget, and the remaining posts are read next month', async (t) => {
   const channel = await newChannel(t, measuredNetwork({ batchSize: 3, readsPerMonth: 25 }));
   const { network, deps, workspaceId } = channel;
@@ -157,19 +127,6 @@ test('concurrent refreshes do not exceed the monthly budget, and the remaining p
   channel.pass(until - deps.now().getTime());
   await channel.refresh();
   t.is(network.reads.flat().length, 50);
-});
-
-test('concurrent workers get as many reads as the budget holds', async (t) => {
-  const channel = await newChannel(t);
-  const workers = [channel.deps, channel.newWorker(), channel.newWorker(), channel.newWorker()];
-  const account = { workspaceId: channel.workspaceId, platform: channel.network.id };
-  const ask = (worker: (typeof workers)[number]) => reserveReads(worker, account, 25, 1);
-  await ask(channel.deps);
-  const granted = await Promise.all(Array.from({ length: 10 }, () => workers.map(ask)).flat());
-  t.is(
-    granted.reduce((sum, count) => sum + count, 0),
-    24,
-  );
 });
 
 test('a workspace reads at most its share of the budget, and leaves the rest to the others', async (t) => {
@@ -236,42 +193,6 @@ test('a refresh of one post reads no other', async (t) => {
   t.deepEqual(await channel.refresh(request), { ...nothing, read: 1 });
   t.is((await other.row()).updatedAt, null);
 });
-
-test('a channel with hundreds of due posts is read one batch at a time', async (t) => {
-  const channel = await newChannel(t, measuredNetwork({ batchSize: 100 }));
-  const { network, deps } = channel;
-  const { postId } = await channel.publish({ likes: 1 });
-  await deps.orm.em.fork().execute(copyPost, [1200, postId, postId, postId]);
-  channel.pass(15 * minute);
-  let [underWay, most] = [0, 0];
-  network.onRead = async () => {
-    underWay += 1;
-    most = Math.max(most, underWay);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    underWay -= 1;
-  };
-  await channel.refresh();
-  t.is(new Set(network.reads.flat()).size, 1201);
-  t.is(network.reads.flat().length, 1201);
-  t.is(most, 1);
-});
-
-/** Copies a published post. Parameters: the number of copies, then the post's id three times. */
-const copyPost = `
-  with copies as materialized (
-    select gen_random_uuid() as post, gen_random_uuid() as channel, gen_random_uuid() as part from generate_series(1, ?::int)
-  ), post as (
-    insert into posts select (jsonb_populate_record(p, jsonb_build_object('id', copies.post))).*
-    from posts p, copies where p.id = ?
-  ), channel as (
-    insert into post_channels
-    select (jsonb_populate_record(pc, jsonb_build_object('id', copies.channel, 'post_id', copies.post))).*
-    from post_channels pc, copies where pc.post_id = ?
-  )
-  insert into post_parts
-  select (jsonb_populate_record(pp, jsonb_build_object(
-    'id', copies.part, 'post_channel_id', copies.channel, 'remote_id', copies.part::text, 'key', copies.part::text))).*
-  from post_parts pp join post_channels pc on pc.id = pp.post_channel_id, copies where pc.post_id = ?`;
 
 test('posts that a refresh has no time for are left to the next one', async (t) => {
   const channel = await newChannel(t, measuredNetwork({ batchSize: 1 }));

@@ -6,7 +6,7 @@ import { editChannel } from '../../services/channels/edit-channel.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { clockedChannel } from '../support/claimed-posts.ts';
 import { freshDatabase } from '../support/database.ts';
-import { fakeNetwork, down, type FakeNetwork, fails, liveTexts } from '../support/networks.ts';
+import { fakeNetwork, type FakeNetwork, fails, liveTexts } from '../support/networks.ts';
 import { postSteps } from '../support/post-steps.ts';
 import { storeFile, type TestFile, storeMedia } from '../support/seed-media.ts';
 
@@ -31,28 +31,6 @@ test('options apply in order: channel defaults, the post’s video, options of t
   t.deepEqual(optionsFor(rules, { defaults, video: null, own: null }), defaults);
   const none = { options: { ...schema, properties: {} } };
   t.deepEqual(optionsFor(none, { defaults: {}, video, own: null }), {});
-});
-
-test('the network receives the video options of a post', async (t) => {
-  const network = fakeNetwork();
-  Object.assign(network.rules, { options: schema });
-  const seen: Options[] = [];
-  const channel = await clockedChannel(t, network, database().url);
-  const post = await channel.newPost(['A film']);
-  const { id } = await post.row();
-  await channel.deps.orm.em.fork().execute(
-    `update posts set video = '{"title": "Video", "made_for_kids": true}'
-      where id = (select post_id from post_channels where id = ?)`,
-    [id],
-  );
-  const { send } = network;
-  network.send = (connection, step, files) => {
-    seen.push(...step.parts.map(({ options }) => options));
-    return send(connection, step, files);
-  };
-
-  t.like(await post.attempt(), { kind: 'done', status: 'published' });
-  t.deepEqual(seen, [{ title: 'Video', made_for_kids: true }]);
 });
 
 const file = (name: string): TestFile => ({
@@ -252,22 +230,6 @@ for (const [what, before, after, live] of [
     t.deepEqual(liveTexts(network), live);
   });
 }
-
-test('a cancelled post with a live part keeps its comment when it is edited', async (t) => {
-  const { network, steps, id, change, schedule, publish } = await channelWith(t, {
-    first_comment: 'Then',
-  });
-  const post = await schedule();
-  network.fates.push({ kind: 'taken' }, { kind: 'fails', error: down });
-  const { target } = await publish(post);
-  await steps.cancel(post);
-  await change({ first_comment: 'Now' });
-  await steps.edit(post, { channel_ids: [id], schedule_in_minutes: 0 });
-  await steps.claimOrThrow(post);
-  steps.pass(10 * minute);
-  t.like(await steps.attempt(post, target), { kind: 'done', status: 'published' });
-  t.deepEqual(liveTexts(network), ['The post', 'Then']);
-});
 
 test('a file that a scheduled post takes from former defaults cannot be deleted', async (t) => {
   const { steps, change, schedule } = await channelWith(t, null);

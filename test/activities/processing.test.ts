@@ -33,43 +33,6 @@ test('a channel is published when its network shows the post, and processing unt
   t.deepEqual([network.sends.length, network.polls], [1, 3]);
 });
 
-test('readiness checks do not count as attempts', async (t) => {
-  const network = processingNetwork();
-  const { channel, post } = await newPost(t, network);
-  for (let poll = 0; poll < 12; poll += 1) {
-    t.like(await post.attempt(), { kind: 'again', code: 'processing' });
-    channel.pass(10 * minute);
-  }
-
-  network.says = { kind: 'ready' };
-  t.like(await post.attempt(), { kind: 'done', status: 'published' });
-  t.is(network.sends.length, 1);
-});
-
-test('a post that the network rejects after processing fails with the reason, and a retry sends it again', async (t) => {
-  const network = processingNetwork();
-  const { channel, post, parts } = await newPost(t, network);
-  await post.attempt();
-  network.says = new NetworkError('media_refused', 'The codec is unknown.', { accepted: 'no' });
-  channel.pass(minute);
-
-  t.like(await post.attempt(), { kind: 'done', status: 'failed', code: 'media_refused' });
-  const row = await post.row();
-  t.like(row, { status: 'failed', errorCode: 'media_refused', url: null });
-  t.regex(row.error ?? '', /^The codec is unknown\. /);
-  const [part] = await parts();
-  t.like(part, { state: 'refused', remoteId: null, url: null });
-
-  const em = channel.deps.orm.em.fork();
-  await em.execute(`update posts set run = run + 1, status = 'publishing' where id = ?`, [
-    post.postId,
-  ]);
-  await em.execute(`update post_channels set status = 'scheduled' where id = ?`, [row.id]);
-  network.says = { kind: 'ready' };
-  t.like(await post.attempt(), { kind: 'done', status: 'published' });
-  t.is(network.sends.length, 2);
-});
-
 test('a rejected post also discards the parts that continued it: a retry sends the whole thread', async (t) => {
   const network = processingNetwork();
   const { channel, post, parts } = await newPost(t, network, 'One', 'Two');
@@ -92,31 +55,6 @@ test('a rejected post also discards the parts that continued it: a retry sends t
   network.says = { kind: 'ready' };
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
   t.deepEqual(liveTexts(network), ['One', 'Two', 'One', 'Two']);
-});
-
-test('of two attempts that upload at once, the one whose upload is discarded sends nothing', async (t) => {
-  const network = fakeNetwork();
-  const { channel, post } = await newPost(t, network);
-  const { upload } = network;
-  let isFirst = true;
-  network.upload = async (connection, step) => {
-    const [part] = step.parts;
-    const mine = isFirst ? 'first' : 'second';
-    isFirst = false;
-    if (part) {
-      await connection.saveUploads(part, mine);
-    }
-    if (mine === 'first') {
-      interrupt(network, 'send', () => Promise.reject(new Error('killed')));
-      const other = network.send;
-      await post.attempt(channel.newWorker());
-      t.not(network.send, other);
-    }
-
-    return upload(connection, step);
-  };
-  await t.throwsAsync(post.attempt(), { name: 'SupersededError' });
-  t.deepEqual(network.sends, []);
 });
 
 test('a cancel while the network processes the post leaves it published, because it was sent', async (t) => {
@@ -147,18 +85,6 @@ test('a post that is still processing after a day is published, with a warning',
   t.regex((await post.row()).sentWarning ?? '', /has not finished processing/);
 });
 
-test('each part of a thread is checked for readiness', async (t) => {
-  const network = processingNetwork();
-  network.says = { kind: 'ready' };
-  const { post, parts } = await newPost(t, network, 'One', 'Two');
-  t.like(await post.attempt(), { kind: 'done', status: 'published' });
-  t.is(network.polls, 2);
-  t.deepEqual(
-    (await parts()).map(({ state }) => state),
-    ['sent', 'sent'],
-  );
-});
-
 test('an upload resumes where a killed worker stopped, and its saved state is sealed', async (t) => {
   const network = fakeNetwork();
   const { channel, post, parts } = await newPost(t, network);
@@ -185,30 +111,6 @@ test('an upload resumes where a killed worker stopped, and its saved state is se
   const session = { session: 'https://up.example/secret', bytes: 60 };
   t.deepEqual(found.slice(0, 3), [null, session, session]);
   t.deepEqual(liveTexts(network), ['A film']);
-});
-
-test('a failed upload of a thread leaves all of it to the next attempt', async (t) => {
-  const network = fakeNetwork();
-  const { channel, post, parts } = await newPost(t, network, 'One', 'Two', 'Three');
-  const { upload } = network;
-  let fails = true;
-  network.upload = async (connection, step) => {
-    const [part] = step.parts;
-    if (part && fails) {
-      fails = false;
-      await connection.saveUploads(part, 'half');
-      await connection.saveUploads(part, null);
-      throw new NetworkError('network_unavailable', 'Cut off.', { accepted: 'no' });
-    }
-
-    return upload(connection, step);
-  };
-
-  t.like(await post.attempt(), { kind: 'again', code: 'network_unavailable' });
-  t.is((await parts())[0]?.sealedUploads, null);
-  channel.pass(minute);
-  t.like(await post.attempt(), { kind: 'done', status: 'published' });
-  t.deepEqual(liveTexts(network), ['One', 'Two', 'Three']);
 });
 
 test('a first comment goes out once, also when the attempt dies between the post and the comment', async (t) => {
@@ -282,16 +184,4 @@ test('a post that the network rejects after processing gets no comment', async (
     (await parts()).map(({ state }) => state),
     ['refused', 'ready'],
   );
-});
-
-test('a comment whose response is lost is not sent twice while its post is processed', async (t) => {
-  const network = commentedNetwork();
-  const { channel, post } = await newPost(t, network, 'A film', 'First!');
-  await post.attempt();
-  network.says = { kind: 'ready' };
-  network.fates.push({ kind: 'lost' });
-  channel.pass(minute);
-  t.like(await post.attempt(), { kind: 'done', status: 'published' });
-  t.deepEqual(liveTexts(network), ['A film', 'First!']);
-  t.is(network.sends.length, 2);
 });

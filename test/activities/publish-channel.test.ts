@@ -4,7 +4,7 @@ import { NetworkError } from '../../networks/network.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { clockedChannel } from '../support/claimed-posts.ts';
 import { freshDatabase } from '../support/database.ts';
-import { down, fails, fakeNetwork, liveTexts } from '../support/networks.ts';
+import { fails, fakeNetwork, liveTexts } from '../support/networks.ts';
 import { postSteps } from '../support/post-steps.ts';
 
 const minute = 60_000;
@@ -103,38 +103,6 @@ test('an attempt is repeated after 30 s, 2 min, 10 min and 30 min, and then the 
   t.is(network.sends.length, 5);
 });
 
-test('a rate limit waits until the time that the network names, does not count as an attempt, and holds for the whole channel', async (t) => {
-  const network = fakeNetwork();
-  const channel = await newChannel(t, network);
-  const post = await channel.newPost(['Hello']);
-  const sibling = await channel.newPost(['Other']);
-  const retryAtMs = channel.deps.now().getTime() + 7 * minute;
-  network.fates.push(fails('rate_limited', { retryAtMs }));
-
-  t.deepEqual(await post.attempt(), { kind: 'again', code: 'rate_limited', inMs: 7 * minute });
-  t.like(await post.row(), { status: 'retrying', tries: 0, retryAt: new Date(retryAtMs) });
-  channel.pass(minute);
-  t.deepEqual(await sibling.attempt(), { kind: 'again', code: 'rate_limited', inMs: 6 * minute });
-  t.is(network.sends.length, 1);
-  channel.pass(6 * minute);
-  t.like(await post.attempt(), { kind: 'done', status: 'published' });
-  // Both are overdue now, so they go out one after the other.
-  t.deepEqual(await sibling.attempt(), { kind: 'again', code: 'paced', inMs: 2000 });
-  channel.pass(2000);
-  t.like(await sibling.attempt(), { kind: 'done', status: 'published' });
-});
-
-test('a channel fails a day after its due time', async (t) => {
-  const network = fakeNetwork();
-  const channel = await newChannel(t, network);
-  const post = await channel.newPost(['Hello']);
-  const retryAtMs = channel.deps.now().getTime() + 25 * 60 * minute;
-  network.fates.push(fails('rate_limited', { retryAtMs }));
-
-  t.like(await post.attempt(), { kind: 'done', status: 'failed' });
-  t.like(await post.row(), { errorCode: 'too_late' });
-});
-
 test('two equal posts whose responses were lost are matched to one live post each', async (t) => {
   const network = fakeNetwork();
   const { newPost } = await newChannel(t, network);
@@ -147,17 +115,6 @@ test('two equal posts whose responses were lost are matched to one live post eac
   const urls = [(await first.row()).url, (await second.row()).url];
   t.deepEqual(new Set(urls), new Set(network.live.map(({ sent }) => sent.url)));
   t.is(new Set(urls).size, 2);
-});
-
-test('a post that was cancelled before its channel began is not sent', async (t) => {
-  const network = fakeNetwork();
-  const { deps, newPost } = await newChannel(t, network);
-  const post = await newPost(['Hello']);
-  const { em } = deps.orm;
-  await em.execute(`update post_channels set status = 'draft' where post_id = ?`, [post.postId]);
-
-  t.like(await post.attempt(), { kind: 'done', status: 'draft' });
-  t.is(network.sends.length, 0);
 });
 
 test('concurrent attempts publish one post', async (t) => {
@@ -185,21 +142,6 @@ test('a worker whose clock is ahead does not repeat a send that may still appear
   t.is(network.sends.length, 1);
   pass(minute / 2);
   t.like(await post.attempt(ahead), { kind: 'done', status: 'published' });
-  t.is(network.live.length, 1);
-});
-
-test('a worker whose clock is behind does not wait longer than necessary', async (t) => {
-  const network = fakeNetwork(minute);
-  const { deps, pass, newPost, newWorker } = await newChannel(t, network);
-  const behind = newWorker({ now: () => new Date(deps.now().getTime() - 5 * minute) });
-  const post = await newPost(['Hello']);
-  network.fates.push({ kind: 'vanished' });
-  network.blind = down;
-  t.like(await post.attempt(), { kind: 'again' });
-
-  network.blind = undefined;
-  pass(minute);
-  t.like(await post.attempt(behind), { kind: 'done', status: 'published' });
   t.is(network.live.length, 1);
 });
 
@@ -233,22 +175,6 @@ test('posts whose first attempt comes days late all fail', async (t) => {
   t.deepEqual(liveTexts(network), ['First']);
 });
 
-test('a thread with a live part also fails a day after its time, and its error names the live part', async (t) => {
-  const network = fakeNetwork();
-  const steps = await postSteps(t, { a: network }, database().url);
-  const channel_ids = Object.values(steps.channels);
-  const post = await steps.create({ thread: ['One', 'Two'], channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.claimOrThrow(post);
-  network.fates.push({ kind: 'taken' }, fails('network_unavailable'));
-  await steps.attemptAll(post, go);
-  steps.pass(25 * hour); // No worker ran.
-  await steps.attemptAll(post, go);
-  t.deepEqual(liveTexts(network), ['One']);
-  const [channel] = (await steps.show(post)).channels;
-  t.like(channel, { status: 'failed', error_code: 'too_late' });
-  t.true(channel?.error?.includes(network.live[0]?.sent.url ?? '?'));
-});
-
 test('a file that is uploaded over twelve attempts with progress does not fail, and the post goes out', async (t) => {
   const network = fakeNetwork();
   const channel = await clockedChannel(t, network, database().url);
@@ -269,18 +195,4 @@ test('a file that is uploaded over twelve attempts with progress does not fail, 
   network.upload = upload;
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
   t.deepEqual(liveTexts(network), ['A long film']);
-});
-
-test('a file that is still uploading a day after the due time fails the post', async (t) => {
-  const network = fakeNetwork();
-  const channel = await clockedChannel(t, network, database().url);
-  const post = await channel.newPost(['A long film']);
-  network.upload = async () => {
-    throw new NetworkError('network_unavailable', 'Half of it is there.', {
-      accepted: 'no',
-      hasProgressed: true,
-    });
-  };
-  channel.pass(24 * 60 * minute - 10_000);
-  t.like(await post.attempt(), { kind: 'done', status: 'failed', code: 'too_late' });
 });

@@ -42,22 +42,6 @@ for (const [status, how] of [
   });
 }
 
-test('the advice after a refused later part is to remove the live part before a new post', async (t) => {
-  const { shown, url } = await endedMidway(t, refused);
-  t.regex(shown?.error ?? '', /^Part 2 of 3 did not go out: They said content_refused\./v);
-  t.true(shown?.error?.includes(url));
-  t.regex(
-    shown?.error ?? '',
-    /remove .* \(POST \/posts\/\{id\}\/unpublish .* then make a new post/v,
-  );
-});
-
-test('a thread with the texts of one that failed after its first part has a warning', async (t) => {
-  const { steps, post, create } = await endedMidway(t, refused);
-  const { warnings } = await steps.show(await create({ schedule_in_minutes: 60 }));
-  t.regex(warnings[0]?.message ?? '', new RegExp(`^Post ${post} has the same text`, 'v'));
-});
-
 test('the address of a live part is refused for the part in doubt, which the error names', async (t) => {
   const { steps, post, channel, shown, url } = await endedMidway(t, inDoubt);
   t.regex(shown?.error ?? '', /say where part 2 is, or that it is not there\.$/v);

@@ -3,7 +3,7 @@ import { beforeTests } from '../support/before-tests.ts';
 import { clockedChannel, type ClaimedPost, type ClockedChannel } from '../support/claimed-posts.ts';
 import { freshDatabase } from '../support/database.ts';
 import { down, fails, type Fate, liveTexts } from '../support/networks.ts';
-import { countOf, hangingNetwork, newNetwork, postsOf, beginEach } from '../support/servers.ts';
+import { hangingNetwork, newNetwork, postsOf, beginEach } from '../support/servers.ts';
 
 const second = 1000;
 
@@ -104,35 +104,6 @@ test('after five failed attempts in a row a server gets no requests; waiting doe
   );
 });
 
-test('a post in doubt that waits for its server is still said to be in doubt', async (t) => {
-  const network = newNetwork();
-  const channel = await newChannel(t, network);
-  const post = await channel.newPost(['Lost']);
-  network.fates.push({ kind: 'lost' });
-  network.blind = down;
-  t.like(await post.attempt(), { kind: 'again', code: 'network_unavailable' });
-  await findAway(channel, network, 5);
-
-  t.like(await post.attempt(), { kind: 'again', code: 'network_unavailable' });
-  t.regex(
-    (await post.row()).error ?? '',
-    /^The network was asked to publish, but it is not known yet whether it has the post\. \(https:\/\/fake\.example did not answer the last 5 attempts, .*\) The network is asked again at /v,
-  );
-});
-
-test('the first success ends the pause for all posts', async (t) => {
-  const network = newNetwork();
-  const channel = await newChannel(t, network);
-  await findAway(channel, network, 5);
-  channel.pass(10 * second);
-  t.like(await (await channel.newPost(['Probe'])).attempt(), { status: 'published' });
-
-  const posts = await postsOf(channel, 10);
-  const ends = await Promise.all(posts.map((post) => post.attempt()));
-  t.is(countOf(ends, 'done'), 10);
-  t.is(liveTexts(network).length, 11);
-});
-
 for (const [kind, live] of [
   ['lost', ['Doubted', 'Before it']],
   ['vanished', ['Before it', 'Doubted']],
@@ -162,15 +133,3 @@ for (const [kind, live] of [
     t.deepEqual(liveTexts(network), live);
   });
 }
-
-test('a post waits for an unreachable server for a day after its due time', async (t) => {
-  const network = newNetwork();
-  const channel = await newChannel(t, network);
-  const post = await channel.newPost(['Waits']);
-  channel.pass(24 * 60 * minute - 2 * second);
-  await findAway(channel, network, 5);
-
-  t.like(await post.attempt(), { kind: 'done', status: 'failed' });
-  t.like(await post.row(), { errorCode: 'too_late', tries: 1 });
-  t.is(network.sends.length, 5);
-});

@@ -1,7 +1,4 @@
 import test, { type ExecutionContext } from 'ava';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Json } from '../../domain/json-schema.ts';
 import { connectLinkedin } from '../../networks/linkedin/connect.ts';
 import {
@@ -66,21 +63,6 @@ async function scheduled(t: ExecutionContext, network: ReturnType<typeof blindNe
   return { steps, make };
 }
 
-test('a lost response is settled by the refusal of the resend: the post is published once', async (t) => {
-  const network = blindNetwork();
-  const { steps, make } = await scheduled(t, network);
-  const { post, id } = await make();
-  network.fates.push({ kind: 'lost' });
-  t.like(await steps.attempt(post, id), { kind: 'again' });
-  steps.pass(2 * minute);
-
-  t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
-  t.deepEqual(network.seen, [null, { isDoubted: true }]);
-  t.deepEqual(liveTexts(network), ['Hello']);
-  const [channel] = (await steps.show(post)).channels;
-  t.like(channel, { status: 'published', url: network.live[0]?.sent.url });
-});
-
 test('data of an earlier send survives a worker that dies before the resend', async (t) => {
   const network = blindNetwork();
   const { steps, make } = await scheduled(t, network);
@@ -116,18 +98,6 @@ test('a refusal that names the live post of another post does not publish this o
         existing: equal ? [equal.sent] : [],
       }),
     );
-
-  t.like(await steps.attempt(second.post, second.id), { kind: 'done', status: 'failed' });
-  const [channel] = (await steps.show(second.post)).channels;
-  t.like(channel, { status: 'failed', error_code: 'duplicate' });
-});
-
-test('a refusal of a text that was never in doubt fails the post', async (t) => {
-  const network = blindNetwork();
-  const { steps, make } = await scheduled(t, network);
-  const first = await make();
-  await steps.attempt(first.post, first.id);
-  const second = await make();
 
   t.like(await steps.attempt(second.post, second.id), { kind: 'done', status: 'failed' });
   const [channel] = (await steps.show(second.post)).channels;
@@ -237,34 +207,6 @@ for (const how of ['lost', 'error', 'late'] as const) {
     t.is(live.length, 1);
     const [channel] = (await steps.show(post)).channels;
     t.is(channel?.url, `${account.baseUrl}/feed/update/${live[0]?.id}/`);
-  });
-}
-
-for (const [status, article, warning] of [
-  [200, { title: 'A tale' }, /^$/v],
-  [404, undefined, /^There is no card for "http:.*": it answered 404\.$/v],
-] as const) {
-  test(`a post whose link returns ${status} is resent unchanged, and the page is read once`, async (t) => {
-    let asked = 0;
-    const server = createServer((_, response) => {
-      asked += 1;
-      response.writeHead(status, { 'content-type': 'text/html' }).end('<title>A tale</title>');
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.teardown(() => server.close());
-    const site = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const { steps, account, make } = await selfServed(t, site);
-    const { post, target } = await make(`Read ${site}/tale #sandbox-lost`);
-    t.like(await steps.attempt(post, target), { kind: 'again', code: 'network_unavailable' });
-    steps.pass(2 * minute);
-    t.like(await steps.attempt(post, target), { kind: 'done', status: 'published' });
-
-    const [live, ...more] = await listed(account);
-    t.deepEqual(more, []);
-    t.like({ article: live?.content?.article }, { article });
-    const [channel] = (await steps.show(post)).channels;
-    t.regex(channel?.warning ?? '', warning);
-    t.is(asked, 1);
   });
 }
 

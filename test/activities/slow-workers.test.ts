@@ -2,9 +2,7 @@ import { CancelledFailure } from '@temporalio/common';
 import test, { type ExecutionContext } from 'ava';
 import type { ApiDeps } from '../../api/deps.ts';
 import { deleteMedia } from '../../services/media/library.ts';
-import { freshDatabase } from '../support/database.ts';
 import {
-  down,
   fails,
   fakeNetwork,
   hold,
@@ -13,7 +11,7 @@ import {
   type FakeNetwork,
 } from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
-import { postSteps, type PostSteps } from '../support/post-steps.ts';
+import { type PostSteps } from '../support/post-steps.ts';
 import { attachFiles, storeFile } from '../support/seed-media.ts';
 import { untilBlocked } from '../support/until-blocked.ts';
 
@@ -64,43 +62,6 @@ for (const step of ['upload', 'send'] as const) {
   });
 }
 
-test('an attempt that uploads while another one sends leaves what the other stored', async (t) => {
-  const network = fakeNetwork();
-  const steps = await newSteps(t, { a: network });
-  const { post, id } = await claimed(steps);
-  interrupt(network, 'upload', async () => {
-    Object.assign(network, { fates: [{ kind: 'lost' }], blind: down });
-    t.like(await steps.attempt(post, id), { kind: 'again' });
-  });
-  await t.throwsAsync(steps.attempt(post, id), { name: 'SupersededError' });
-  t.is((await steps.show(post)).channels[0]?.status, 'retrying');
-});
-
-test('an attempt that hung after an empty reconcile does not undo a later send', async (t) => {
-  const network = fakeNetwork(minute);
-  const { steps, post, id } = await dying(t, network);
-  steps.pass(2 * minute);
-  const { reconcile } = network;
-  network.reconcile = async (...args) => {
-    network.reconcile = reconcile;
-    const found = await reconcile(...args);
-    // While this attempt hangs, another one finds nothing, sends, and loses its response.
-    interrupt(network, 'send', async () => {
-      network.blind = down;
-    });
-    network.fates.push({ kind: 'lost' });
-    t.like(await steps.attempt(post, id), { kind: 'again' });
-    return found;
-  };
-  await steps.attempt(post, id).catch(() => undefined);
-  network.blind = undefined;
-  steps.pass(minute);
-  await steps.attempt(post, id);
-
-  t.is(network.live.length, 1);
-  t.is((await steps.show(post)).channels[0]?.status, 'published');
-});
-
 test('an empty reconcile that began too early proves nothing, however late it ends', async (t) => {
   const network = fakeNetwork(minute);
   const { steps, post, id } = await dying(t, network);
@@ -127,30 +88,6 @@ async function dying(t: ExecutionContext, network: FakeNetwork) {
   await t.throwsAsync(steps.attempt(post, id));
   return { steps, post, id };
 }
-
-test('a lost access creates its event even when the worker died before the channel ended', async (t) => {
-  const network = fakeNetwork();
-  // A separate database, because the trigger below makes every channel update to `failed` throw.
-  const { url, orm } = await freshDatabase(t);
-  const steps = await postSteps(t, { a: network }, url);
-  const em = orm.em.fork();
-  await steps.subscribe('channel.needs_reconnect');
-  const { post, id } = await claimed(steps);
-  network.fates.push(fails('access_lost'), fails('access_lost'));
-  // Only one of the two writes fails.
-  await em.execute(`create function refuse() returns trigger language plpgsql as $$ begin
-    raise exception 'away'; end $$`);
-  await em.execute(
-    `create trigger away before update on post_channels for each row when (new.status = 'failed') execute function refuse()`,
-  );
-  await t.throwsAsync(steps.attempt(post, id));
-  await em.execute('drop trigger away on post_channels');
-
-  const outcome = await steps.attempt(post, id);
-  t.like(outcome, { kind: 'done', status: 'failed' });
-  const [row] = await em.execute<{ count: number }[]>('select count(*)::int from deliveries');
-  t.is(row?.count, 1);
-});
 
 /** A post with a file that failed, its retry, and the deletion of its file. */
 async function failedWithFile(t: ExecutionContext) {
@@ -238,29 +175,4 @@ test('a channel that turns out to be published after its post ended is shown as 
       [steps.workspaceId],
     );
   t.deepEqual(deliveries, [{ synced_round: 0 }]); // Left to the outbox, because no workflow is left to start it.
-});
-
-test('a post that failed on another channel stays failed, with a new event', async (t) => {
-  const networks = { a: fakeNetwork(), b: fakeNetwork() };
-  networks.b.fates.push(fails('content_refused'));
-  const { steps, post, go, comeBack } = await silentWorker(t, networks);
-  const other = go.targets.find(({ network }) => network === 'b')?.postChannelId ?? '';
-  await steps.attempt(post, other);
-  await steps.finalize(post, go);
-
-  await comeBack();
-  t.is((await steps.show(post)).status, 'failed');
-  t.deepEqual(await steps.events(post), ['post.failed', 'post.partial']);
-});
-
-test('an attempt that ends in time creates no extra event, nor does a repeated one', async (t) => {
-  const { steps, post, go, comeBack } = await silentWorker(t);
-  await comeBack();
-  await steps.finalize(post, go);
-  await steps.attempt(post, go.targets[0]?.postChannelId ?? '');
-  t.deepEqual(await steps.events(post), ['post.published']);
-  const [row] = await steps.deps.orm.em
-    .fork()
-    .execute<{ run: number }[]>('select run from posts where id = ?', [post]);
-  t.is(row?.run, 1);
 });

@@ -2,13 +2,11 @@ import type { ExecutionContext } from 'ava';
 import { completeRestore } from '../../cli/admin/installation.ts';
 import { readRestoreCounter } from '../../db/restore-counter.ts';
 import { readLatestRun } from '../../temporal/latest-run.ts';
-import { postWorkflowId } from '../../workflows/messages.ts';
 import { needs } from '../support/needs.ts';
 import { fakeNetwork, type FakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
-import { untilBegun } from '../support/until-begun.ts';
 import { cancelledInDoubt } from './cancelled-in-doubt.ts';
-import { later, sharedSweeps, untilChannelIs } from './sweeps.ts';
+import { sharedSweeps } from './sweeps.ts';
 
 const test = needs('temporal');
 const minutes = 60_000;
@@ -23,18 +21,6 @@ const makeOverdue = (id: string): Promise<unknown> =>
       new Date(Date.now() - 3 * minutes),
       id,
     ]);
-
-/** Makes the post's workflow sleep for hours, as after a workflow reset or a restored Temporal. */
-async function sleepAgain(workspaceId: string, postId: string): Promise<void> {
-  const dueAt = new Date(Date.now() + 600 * minutes).toISOString();
-  await sweeps.punctual.temporal.client.workflow.start('publishPost', {
-    workflowId: postWorkflowId(postId),
-    taskQueue: 'posts',
-    workflowIdConflictPolicy: 'TERMINATE_EXISTING',
-    args: [{ workspaceId, postId, revision: 1, dueAt }],
-  });
-  await untilBegun(postHandle(postId), 5);
-}
 
 /** Waits until a workflow that was signalled sleeps with this revision. */
 async function untilKnown(id: string, revision: number): Promise<void> {
@@ -82,21 +68,6 @@ test.serial(
 );
 
 test.serial(
-  'a post whose workflow sleeps again during its publishing, as after a reset, goes out',
-  async (t) => {
-    const network = fakeNetwork();
-    const workspace = await newWorkspace(t, network);
-    const { client, schedule } = workspace;
-    network.fates.push(later());
-    const id = await schedule(0);
-    await untilChannelIs(workspace, id, 'retrying');
-    await sleepAgain(client.workspaceId, id);
-
-    await mustGoOut(t, { client, network, id }, 6 * minutes);
-  },
-);
-
-test.serial(
   'a post whose move to a later time was lost in a failover is not sent, and the workers stop',
   async (t) => {
     const network = fakeNetwork();
@@ -117,44 +88,6 @@ test.serial(
     t.is(post.channels[0]?.status, 'unconfirmed');
     t.is(network.sends.length, 0);
     t.is(await behindSince(), null);
-  },
-);
-
-test.serial(
-  'a revision that only a person can have signalled to a post stops nothing, and an edit sends it',
-  async (t) => {
-    const network = fakeNetwork();
-    const { client, schedule } = await newWorkspace(t, network);
-    const id = await schedule(60 * minutes);
-    const revision = 2 ** 31 - 1;
-    const dueAt = new Date(Date.now() + 600 * minutes).toISOString();
-    await postHandle(id).signal('reschedule', { revision, dueAt });
-    await untilKnown(id, revision);
-    await makeOverdue(id);
-
-    t.like(await sweep(), { looked: 1, overdue: 1 });
-    t.is((await readRestoreCounter(sweeps.punctual.orm)).behindSince, null);
-
-    await client.post(`/posts/${id}/cancel`);
-    await postHandle(id).terminate('test');
-    await client.patch(`/posts/${id}`, { schedule_in_minutes: 0 });
-    t.is((await client.finalPost(id)).status, 'published');
-    t.is(network.live.length, 1);
-  },
-);
-
-test.serial(
-  'a cancelled send whose workflow sleeps until another time is woken by a sweep and ends',
-  async (t) => {
-    const { client, network, id } = await cancelledInDoubt(t, sweeps);
-    await sleepAgain(client.workspaceId, id);
-    network.blind = undefined;
-
-    t.like(await sweep(6 * minutes), { looked: 1, overdue: 1 });
-
-    t.is((await client.finalPost(id)).status, 'published');
-    t.is(network.sends.length, 1);
-    t.like(await sweep(20 * minutes), { looked: 0, overdue: 0 });
   },
 );
 

@@ -7,7 +7,6 @@ import { fakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { startWorkers } from '../support/punctual.ts';
 import { storeUnsynced } from '../support/seed.ts';
-import { storeMany } from '../support/seed-deliveries.ts';
 import { targetOf, tcpGate } from '../support/tcp-gate.ts';
 import { freshNamespace, temporalClient } from '../support/temporal.ts';
 import { untilBegun } from '../support/until-begun.ts';
@@ -139,21 +138,6 @@ test.serial(
   },
 );
 
-test.serial('a lost delivery behind a thousand that wait is found by one sweep', async (t) => {
-  const { client } = await newWorkspace(t, fakeNetwork());
-  const em = sweeps.punctual.orm.em.fork();
-  await client.post('/webhooks', { url: 'https://8.8.8.8/hook', events: ['post.failed'] });
-  await storeMany(sweeps.punctual.orm, client.workspaceId, 1000);
-  const rows = await em.execute<{ id: string }[]>(
-    `update deliveries set status = 'pending' where workspace_id = ? returning id`,
-    [client.workspaceId],
-  );
-  const lost = rows.at(-1)?.id;
-  const { sweepIn } = scriptedTemporal((id) => (id === lost ? 'gone' : 'asleep'));
-
-  t.like(await sweepIn(), { looked: 1000, deliveriesGone: 1 });
-});
-
 test.serial('drafts, finished posts and posts of the outbox are not checked', async (t) => {
   const { client, schedule } = await newWorkspace(t, fakeNetwork());
   const { workspaceId } = client;
@@ -176,26 +160,3 @@ test.serial('drafts, finished posts and posts of the outbox are not checked', as
   t.like(await sweep(10 * minutes), { looked: 0, unanswered: 0 });
   t.deepEqual(await rows(), before);
 });
-
-test.serial(
-  'a workflow that sleeps a little longer, because thousands of its workspace are due in that second, is left alone',
-  async (t) => {
-    const { client, schedule } = await newWorkspace(t, fakeNetwork());
-    const dueMs = Math.ceil(Date.now() / 1000) * 1000 + 10 * minutes + 500;
-    const em = sweeps.punctual.orm.em.fork();
-    await em.execute(
-      `insert into posts (id, workspace_id, body, status, scheduled_at, synced_revision, checked_at, created_at, updated_at)
-       select gen_random_uuid(), ?, 'x', 'scheduled', ?, 1, 'infinity', now(), now() from generate_series(1, 6000)`,
-      [client.workspaceId, new Date(dueMs - 500)],
-    );
-    const id = await schedule(dueMs - Date.now());
-    await startWorkers(t, sweeps.punctual);
-    await untilBegun(postHandle(id), 5);
-
-    for (const minute of [1, 3]) {
-      t.like(await sweep(minute * minutes, dueMs), { overdue: 0 }, `${minute} minutes`);
-    }
-
-    t.like(await sweep(6 * minutes, dueMs), { overdue: 1 });
-  },
-);

@@ -83,23 +83,6 @@ test.serial(
 );
 
 test.serial(
-  'a post whose workflow was terminated during the send, and that was then cancelled, ends with one event',
-  async (t) => {
-    const network = heldNetwork();
-    const { client, schedule } = await newWorkspace(t, network);
-    const id = await schedule(0);
-    await network.held();
-    await postHandle(id).terminate('lost');
-    t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
-    network.release();
-
-    t.is((await client.finalPost(id)).status, 'published');
-    t.is(network.live.length, 1);
-    t.is(await countEvents(id), 1);
-  },
-);
-
-test.serial(
   'a cancelled send in doubt whose workflow was terminated is reconciled and ends',
   async (t) => {
     const { client, network, id } = await cancelledInDoubt(t, sweeps);
@@ -133,21 +116,6 @@ test.serial('a delivery whose workflow was terminated is delivered', async (t) =
   t.is((await client.finalDelivery(endpoint)).status, 'delivered');
   t.is(await deliveryHandle(id).result(), 'delivered');
   t.is(receiver.received.length, 1);
-});
-
-test.serial('a delivery whose synced replay was lost in a failover is delivered', async (t) => {
-  const { client } = await newWorkspace(t, fakeNetwork());
-  const { punctual, receiver } = sweeps;
-  const hook = { url: receiver.url, events: ['post.failed'] };
-  const endpoint = (await client.post('/webhooks', hook)).body.webhook.id;
-  const id = await storeDelivery(punctual, client.workspaceId, 'pending');
-  const ahead = 'update deliveries set synced_round = round + 1 where id = ?';
-  await punctual.orm.em.fork().execute(ahead, [id]);
-
-  t.like(await sweep(3 * minutes), { looked: 1, deliveriesGone: 1 });
-
-  t.is((await client.finalDelivery(endpoint)).status, 'delivered');
-  t.is(await deliveryHandle(id).result(), 'delivered');
 });
 
 test.serial('a post that was cancelled while Temporal was queried is not found', async (t) => {

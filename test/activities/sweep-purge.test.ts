@@ -38,27 +38,6 @@ async function newEndpoint() {
 }
 
 test.serial(
-  'deliveries that ended over 30 days ago are purged with their attempts and events, and younger ones stay',
-  async (t) => {
-    const { client, path } = await newEndpoint();
-    const { punctual } = api;
-    const store = (status: 'delivered' | 'failed', at: Date): Promise<string> =>
-      storeDelivery(punctual, client.workspaceId, status, at);
-    await store('delivered', aged(31));
-    await store('failed', aged(400));
-    await store('failed', new Date(aged(30).getTime() - 1));
-    const kept = [await store('delivered', aged(30)), await store('failed', aged(29))];
-
-    t.is(await purge(), 6); // Three deliveries and three events.
-
-    const { deliveries } = (await client.get(path)).body;
-    t.deepEqual(deliveries.map(({ id }: { id: string }) => id).toSorted(), kept.toSorted());
-    t.deepEqual(await counts(), { events: 2, deliveries: 2, attempts: 7 });
-    t.is(await purge(), 0);
-  },
-);
-
-test.serial(
   'a pending delivery stays with its event, however old, and is purged once it has ended',
   async (t) => {
     const { client, path } = await newEndpoint();
