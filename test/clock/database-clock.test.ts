@@ -5,14 +5,7 @@ import type { Orm } from '../../db/orm.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { newClient } from '../support/client.ts';
 import { needs } from '../support/needs.ts';
-import {
-  accountOn,
-  fails,
-  fakeNetworks,
-  timedNetwork,
-  type FakeNetwork,
-} from '../support/networks.ts';
-import { poll } from '../support/poll.ts';
+import { accountOn, fakeNetworks, timedNetwork, type FakeNetwork } from '../support/networks.ts';
 import { startApi, startWorkers, type Punctual } from '../support/punctual.ts';
 import { addFakeChannel } from '../support/seed.ts';
 import { lastFailures, ownStepsOf, timerEnds } from '../support/waits.ts';
@@ -59,49 +52,6 @@ for (const [word, minutes] of [
     t.deepEqual(others, []);
     t.is(await ownStepsOf(handle), 2, 'one claim and one finalize');
     t.deepEqual(await lastFailures(handle), [null], 'no attempt failed');
-  });
-
-  test(`with the database's clock five minutes ${word}, a rate limited channel waits until the network's time, and no longer`, async (t) => {
-    const network = timedNetwork();
-    const { client, channel } = await connected(punctual(), network);
-    const opensMs = Date.now() + 6000;
-    network.fates.push(fails('rate_limited', { retryAtMs: opensMs }));
-    const send = (body: string) =>
-      client.post('/posts', { body, channel_ids: [channel], schedule_in_minutes: 0 });
-    const first = await send('Limited');
-    const parkedUntil = await poll(
-      () => parkOf(punctual(), channel),
-      (until) => until !== null,
-    );
-    // A refusal that was recorded after its end is followed by a wait of one second.
-    const parkedMs = Date.now();
-
-    const second = await send('After it');
-    for (const { body } of [first, second]) {
-      t.is((await client.finalPost(body.post.id)).status, 'published');
-    }
-
-    const after = network.sentAtMs.slice(1).map((at) => at - opensMs);
-    t.is(after.length, 2, 'one attempt was refused, and each post went out once');
-    t.true(
-      after.every((ms) => ms >= 0),
-      `${after.join(', ')} ms after the limit ended`,
-    );
-    const untilMs = Date.parse(parkedUntil ?? '');
-    t.true(untilMs === opensMs || untilMs <= parkedMs + 1000, `limited until ${parkedUntil}`);
-    // That second counts from two moments: the record, and the report to Temporal.
-    const waited = (failure: string | null): boolean => {
-      const saidMs = Date.parse(
-        failure?.replace('rate_limited; the next attempt is at ', '') ?? '',
-      );
-      return untilMs === opensMs ? saidMs === untilMs : Math.abs(saidMs - untilMs) <= 1000;
-    };
-    const [refused = null, ...more] = await failuresOf(punctual(), first.body.post.id);
-    t.true(waited(refused), `${refused}; limited until ${parkedUntil}`);
-    t.deepEqual(more, []);
-    // The second post may have come after the limit.
-    const [late = null] = await failuresOf(punctual(), second.body.post.id);
-    t.true(late === null || waited(late), String(late));
   });
 
   test(`with the database's clock five minutes ${word}, a send without a response is repeated once after the network's settling time`, async (t) => {
@@ -151,25 +101,6 @@ async function startShifted(scope: ExecutionContext, minutes: number): Promise<P
 
 const workflowOf = ({ temporal }: Punctual, postId: string) =>
   temporal.client.workflow.getHandle(postWorkflowId(postId));
-
-/** Waits for a post's workflow. @returns the messages of the last failures of its channels. */
-async function failuresOf(punctual: Punctual, postId: string): Promise<(string | null)[]> {
-  const handle = workflowOf(punctual, postId);
-  await handle.result();
-  return lastFailures(handle);
-}
-
-/** @returns when a channel's rate limit ends; null without one. */
-async function parkOf({ orm }: Punctual, channelId: string): Promise<string | null> {
-  const [row] = await orm.em
-    .fork()
-    .execute<{ parked_until: string | Date | null }[]>(
-      'select parked_until from channels where id = ?',
-      [channelId],
-    );
-  const until = row?.parked_until ?? null;
-  return until === null ? null : new Date(until).toISOString();
-}
 
 /** A client with a channel on this network. */
 async function connected(punctual: Punctual, network: FakeNetwork, name = 'fake') {

@@ -72,11 +72,9 @@ const slow = [
   'webhooks/unstored-attempts',
   'webhooks/workers',
   'workflows/cancel-midway',
-  'workflows/cancelled-sends',
   'workflows/database-decides',
   'workflows/disconnected-channels',
   'workflows/failed-workflows',
-  'workflows/jumping-clock',
   'workflows/restored-database',
 ];
 

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
-import { ApplicationFailure } from '@temporalio/common';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { ExecutionContext } from 'ava';
 import { freePort } from '../../scripts/ports.ts';
@@ -12,11 +11,7 @@ import { poll } from './poll.ts';
 import { startApi, startWorkers, type ApiOptions, type Punctual } from './punctual.ts';
 import { installRuntime } from './temporal.ts';
 
-export type SkippingPunctual = Punctual & {
-  readonly environment: TestWorkflowEnvironment;
-  /** The wait that Temporal was asked for after each failed delivery attempt, in milliseconds and in order. */
-  readonly deliveryWaitsMs: readonly number[];
-};
+export type SkippingPunctual = Punctual & { readonly environment: TestWorkflowEnvironment };
 
 /**
  * Starts a whole Punctual on a Temporal server whose clock skips every wait while a workflow's result is awaited
@@ -30,44 +25,13 @@ export async function startTimeSkipping(
 ): Promise<SkippingPunctual> {
   const environment = await startTimeSkippingServer(t);
   const temporalEnv = { TEMPORAL_ADDRESS: environment.address, TEMPORAL_NAMESPACE: 'default' };
-  // Our own clock skips with the server's. The database's does not, so each delivery attempt is due by the database
-  // when Temporal starts it.
-  let aheadMs = 0;
-  const now = (): Date => new Date(Date.now() + aheadMs);
-  const networks = { fake: network };
-  const deliveryWaitsMs: number[] = [];
-  const punctual = await startApi(t, { now, ...options, temporalEnv, networks });
+  const punctual = await startApi(t, { ...options, temporalEnv, networks: { fake: network } });
   await addSearchAttributes(environment);
-  await startWorkers(t, punctual, {
-    adapt: (activities) => ({
-      ...activities,
-      attemptDelivery: async (request) => {
-        aheadMs = (await environment.currentTimeMs()) - Date.now();
-        await punctual.orm.em
-          .fork()
-          .execute('update deliveries set next_attempt_at = null where id = ?', [
-            request.deliveryId,
-          ]);
-        try {
-          return await activities.attemptDelivery(request);
-        } catch (error) {
-          // An attempt that came too early has not failed: it waits for the remaining time.
-          if (error instanceof ApplicationFailure && error.type !== 'too_early') {
-            deliveryWaitsMs.push(Number(error.nextRetryDelay));
-          }
-
-          throw error;
-        }
-      },
-    }),
-  });
-  return { ...punctual, environment, deliveryWaitsMs };
+  await startWorkers(t, punctual);
+  return { ...punctual, environment };
 }
 
-/** Starts only the server. */
-export async function startTimeSkippingServer(
-  t: ExecutionContext,
-): Promise<TestWorkflowEnvironment> {
+async function startTimeSkippingServer(t: ExecutionContext): Promise<TestWorkflowEnvironment> {
   await installRuntime();
   const address = await startServer(t);
   const environment = await poll(

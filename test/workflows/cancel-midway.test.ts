@@ -1,4 +1,3 @@
-import { settlePost } from '../../services/posts/settle-post.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { status } from '../support/answers.ts';
@@ -110,16 +109,21 @@ test('a cancel lets a channel that is being sent finish, and stops one that has 
   t.is(idle.sends.length, 0);
 });
 
-test('a post whose channels all finish in spite of the cancel ends as published', async (t) => {
-  const slow = heldNetwork();
-  const { client, id, shown, result, eventTypes } = await post({ slow });
-  await slow.held();
+test('a post that is in doubt when it is cancelled is reconciled, found, and ends with its event', async (t) => {
+  const network = fakeNetwork();
+  network.fates.push({ kind: 'lost' });
+  network.blind = new NetworkError('network_unavailable', 'Down.', {
+    accepted: 'unknown',
+    retryAtMs: Date.now() + 3_600_000,
+  });
+  const { client, id, untilChannel, result, eventTypes } = await post({ network });
+  await untilChannel(0, 'retrying');
+  network.blind = undefined;
 
   t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 1);
-  slow.release();
 
   t.is(await result(), 'published');
-  t.is((await shown()).status, 'published');
+  t.is(network.sends.length, 1);
   t.deepEqual(await eventTypes(), ['post.published']);
 });
 
@@ -245,17 +249,4 @@ test('a webhook receives the event of a settle, and another one when a retry has
   t.is(third.type, 'post.published');
   t.is(network.live.length, 1);
   t.is(receiver.arrived.length, 3);
-});
-
-test('an event whose notify is lost is delivered by the relay', async (t) => {
-  const { receiver, client, id, channels } = await postInDoubt(['post.published']);
-  await client.finalPost(id);
-
-  // As a process that dies between the commit and the notify.
-  const settlement = { channelId: channels.network, url: 'https://social.test/@ana/1' };
-  const scope = { workspaceId: client.workspaceId, postId: id };
-  const deps = { ...api.punctual.deps, networks: { postPages: {} } };
-  await settlePost(deps, scope, settlement);
-
-  t.is(JSON.parse((await receiver.nth(1)).body).type, 'post.published');
 });

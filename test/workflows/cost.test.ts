@@ -1,8 +1,6 @@
 import type { ExecutionContext } from 'ava';
-import { blueskyNetwork } from '../../networks/bluesky/adapter.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { ensureSearchAttributes } from '../../temporal/ensure-search-attributes.ts';
-import { blueskyAccount, addBlueskyChannel, networkPorts } from '../support/accounts.ts';
 import { newClient } from '../support/client.ts';
 import { measureWithin, costOf, type Cost } from '../support/cost-of.ts';
 import { currentDetails } from '../support/current-details.ts';
@@ -79,31 +77,6 @@ needs('temporal')('a post stays within its Temporal budget', async (t) => {
   within(t, child, { events: 12 });
   within(t, failed, most);
 });
-
-needs('temporal', 'pds')(
-  'a post on a real network costs no more than one on a fake network',
-  async (t) => {
-    const punctual = await startPunctual(t, {
-      allowPorts: networkPorts(),
-      networks: { bluesky: blueskyNetwork },
-    });
-    const client = await newClient(punctual);
-    const channel = await addBlueskyChannel(punctual, client.workspaceId, await blueskyAccount());
-
-    const limit = { events: 19, actions: 6 };
-    const cost = await measureWithin(async () => {
-      const scheduled_at = new Date(Date.now() + soonMs).toISOString();
-      const request = { body: 'Counted', channel_ids: [channel], scheduled_at };
-      const { id } = (await client.post('/posts', request)).body.post;
-      const handle = punctual.temporal.client.workflow.getHandle(`post-${id}`);
-      await untilBegun(handle, 5);
-      t.is(await handle.result(), 'published');
-      return costOf(handle);
-    }, limit);
-    log(t, 'one channel, Bluesky', cost);
-    within(t, cost, limit);
-  },
-);
 
 const plus = (a: Cost, b: Cost): Cost => ({
   events: a.events + b.events,

@@ -6,7 +6,7 @@ import { postWorkflowId } from '../../workflows/messages.ts';
 import { currentDetails } from '../support/current-details.ts';
 import { sharedPunctual } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
-import { fakeNetwork, heldNetwork, timedNetwork, type FakeNetwork } from '../support/networks.ts';
+import { fakeNetwork, timedNetwork, type FakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { fakeChannel, storeUnsynced } from '../support/seed.ts';
 import { untilBegun } from '../support/until-begun.ts';
@@ -179,15 +179,4 @@ test('a post that was cancelled and rescheduled goes out at its new time, even i
     network.live.map(({ text }) => text),
     ['Better'],
   );
-});
-
-test('a late signal that repeats the current state of the row stops nothing', async (t) => {
-  // Raises only the revision, as an edit to the same time does.
-  const { network, handle } = await changedUnheard(heldNetwork, '');
-  await network.held();
-  await handle.signal('reschedule', { revision: 2, dueAt: new Date().toISOString() });
-  network.release();
-
-  t.is(await handle.result(), 'published');
-  t.is(network.live.length, 1);
 });

@@ -3,7 +3,7 @@ import { postWorkflowId } from '../../workflows/messages.ts';
 import { endOf } from '../support/end-of.ts';
 import { sharedPunctual } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
-import { accountOn, fakeNetwork, heldNetwork, liveTexts } from '../support/networks.ts';
+import { accountOn, fakeNetwork, liveTexts } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { addFakeChannel, fakeChannel } from '../support/seed.ts';
 
@@ -45,32 +45,6 @@ needs('temporal')(
         (end) => end !== undefined,
       ),
       'post_partial',
-    );
-  },
-);
-
-needs('temporal')(
-  'a post that is being sent during a disconnect is published, and counted in `still_sending`',
-  async (t) => {
-    const client = await api.newClient();
-    const network = heldNetwork();
-    const channel = await fakeChannel(api.punctual, client.workspaceId, network);
-    const request = { body: 'x', channel_ids: [channel], schedule_in_minutes: 0 };
-    const id: string = (await client.post('/posts', request)).body.post.id;
-    await network.held();
-
-    const { body } = await client.delete(`/channels/${channel}`);
-    t.like(body, { scheduled_posts: 0, still_sending: 1 });
-    network.release();
-
-    t.like(await client.finalPost(id), { status: 'published' });
-    t.deepEqual(liveTexts(network), ['x']);
-    t.is(
-      await poll(
-        () => endOfPost(id),
-        (end) => end !== undefined,
-      ),
-      'published',
     );
   },
 );

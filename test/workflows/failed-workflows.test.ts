@@ -160,28 +160,6 @@ test('an unconfirmed post is a Failed workflow, and a later run shows that it wa
   t.is(await outcomeOf(handle), 'published');
 });
 
-test('Reset in the Temporal UI of a failed post sends nothing and ends as Failed again', async (t) => {
-  const { bad, channels, publish, handleOf } = await workspace();
-  bad.fates.push(refusal());
-  const handle = handleOf(await publish(channels.bad));
-  t.is(await endOf(handle), 'post_failed');
-  const { events } = await handle.fetchHistory();
-  const firstTask = events?.find((event) => event.workflowTaskCompletedEventAttributes);
-  const { connection, namespace } = shared().punctual.temporal;
-
-  await connection.workflowService.resetWorkflowExecution({
-    namespace,
-    workflowExecution: { workflowId: handle.workflowId, runId: (await handle.describe()).runId },
-    workflowTaskFinishEventId: firstTask?.eventId ?? null,
-    requestId: crypto.randomUUID(),
-    reason: 'test',
-  });
-
-  t.is(await endOf(handle), 'post_failed');
-  t.is(await outcomeOf(handle), 'failed');
-  t.is(bad.sends.length, 1);
-});
-
 test('a failed delivery is a Failed workflow, and its replay is a run that completes', async (t) => {
   const { punctual, subscribe } = shared();
   const { client, workspaceId, store, path } = await subscribe(status(204));

@@ -1,11 +1,8 @@
 import type { ExecutionContext } from 'ava';
-import { defaultPayloadConverter } from '@temporalio/common';
 import { ensureSchedule, metricsSchedule } from '../../worker/schedules.ts';
-import { networkLabel } from '../../workflows/details.ts';
 import { metricsScheduleId, postsQueue } from '../../workflows/messages.ts';
 import { measuredNetwork, read } from '../activities/measured-network.ts';
 import { newClient } from '../support/client.ts';
-import { measureWithin, costOf } from '../support/cost-of.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import { startApi, startWorkers, type Punctual } from '../support/punctual.ts';
@@ -53,34 +50,6 @@ needs('temporal')('the schedule reads the metrics of due posts', async (t) => {
   t.is(sum?.likes, '7');
 });
 
-needs('temporal')('a worker of a version with other networks updates the schedule', async (t) => {
-  const { temporal } = await startApi(t);
-  const { client } = temporal;
-  await ensureSchedule(client, metricsSchedule(['b', 'a']), 'ours');
-  await ensureSchedule(client, metricsSchedule(['c', 'a', 'b']), 'ours');
-  const { action } = await client.schedule.getHandle(metricsScheduleId).describe();
-  t.deepEqual(action.args, [{ networks: ['a', 'b', 'c'] }]);
-});
-
-needs('temporal')('the summaries of a refresh name the network of each activity', async (t) => {
-  const networks = [measuredNetwork(), measuredNetwork()];
-  const punctual = await startApi(t, {
-    networks: Object.fromEntries(networks.map((network) => [network.id, network])),
-  });
-  await startWorkers(t, punctual);
-  const handle = await start(punctual);
-  await handle.result();
-  const { events } = await handle.fetchHistory();
-  const summaries = (events ?? []).flatMap(({ userMetadata }) =>
-    userMetadata?.summary
-      ? [defaultPayloadConverter.fromPayload<string>(userMetadata.summary)]
-      : [],
-  );
-  for (const { id } of networks) {
-    t.true(summaries.includes(`Read metrics of ${networkLabel(id)}`), summaries.join());
-  }
-});
-
 needs('temporal')('a network that fails does not stop the reads of the others', async (t) => {
   const [network, failing] = [measuredNetwork(), measuredNetwork()];
   const punctual = await startApi(t, {
@@ -98,46 +67,3 @@ needs('temporal')('a network that fails does not stop the reads of the others', 
   const handle = await start(punctual);
   t.deepEqual(await handle.result(), { ...nothing, unread: [failing.id] });
 });
-
-needs('temporal')(
-  'the Temporal cost of a refresh does not depend on the number of posts that are not due',
-  async (t) => {
-    const { punctual, client, channel } = await world(t);
-    const costs: number[] = [];
-    let stored = 0;
-    for (const posts of [10, 1000, 10_000]) {
-      await storeNotDue(punctual, client.workspaceId, channel, posts - stored);
-      stored = posts;
-      const measure = async () => {
-        const handle = await start(punctual);
-        t.deepEqual(await handle.result(), nothing);
-        return costOf(handle);
-      };
-      const { events, actions } = await measureWithin(measure, { events: 11 });
-      t.log(`${posts} posts that are not due: ${events} events, ${actions} actions`);
-      costs.push(events);
-    }
-
-    t.deepEqual(costs, [11, 11, 11]);
-  },
-);
-
-const insertNotDue = `
-  with stored as (
-    insert into posts (id, workspace_id, status, body, scheduled_at, published_at, revision, synced_revision, run, created_at, updated_at)
-      select gen_random_uuid(), ?, 'published', 'x', now(), now(), 1, 1, 1, now(), now() from generate_series(1, ?)
-      returning id)
-  insert into post_channels (id, workspace_id, post_id, channel_id, position, status, tries, published_at, next_metrics_at)
-    select gen_random_uuid(), ?, id, ?, 0, 'published', 1, now(), now() + interval '1 hour' from stored`;
-
-/** Stores published posts whose metrics are due in an hour. */
-async function storeNotDue(
-  { orm }: Punctual,
-  workspaceId: string,
-  channelId: string,
-  count: number,
-): Promise<void> {
-  const em = orm.em.fork();
-  await em.execute(insertNotDue, [workspaceId, count, workspaceId, channelId]);
-  await em.execute('analyze posts, post_channels');
-}

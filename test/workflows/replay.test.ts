@@ -40,38 +40,6 @@ for (const name of histories) {
   });
 }
 
-test('a history of each kind is stored', (t) => {
-  const kinds = [
-    'sleeping-post',
-    'rescheduled-post',
-    'continued-post',
-    'cancelled-post',
-    'stopped-in-ui-post',
-    'gone-post',
-    'moved-unheard-post',
-    'published-post',
-    'published-post-with-webhook',
-    'five-channels-post',
-    'failed-post',
-    'retried-post',
-    'cancelled-midway-post',
-    'scheduled-anew-midway-post',
-    'unpublished-post',
-    'kept-post',
-    'waiting-delivery',
-    'delivered-webhook',
-    'failed-delivery',
-    'replayed-delivery',
-  ];
-  t.deepEqual(
-    kinds.filter((kind) => !histories.some((name) => isOf(kind, name))),
-    [],
-  );
-});
-
-/** A name ends with the version that recorded it. */
-const isOf = (kind: string, name: string): boolean => name.replace(/-[^\-]+\.json$/v, '') === kind;
-
 test('an added command before the first timer fails the replay', async (t) => {
   await installRuntime();
   const workflowsPath = fileURLToPath(new URL('changed-prologue/index.ts', folder));

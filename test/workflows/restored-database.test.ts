@@ -1,8 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import { readRestoreCounter } from '../../db/restore-counter.ts';
-import { completeRestore } from '../../cli/admin/installation.ts';
-import { NetworkError } from '../../networks/network.ts';
 import { moment } from '../../workflows/details.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { newClient } from '../support/client.ts';
@@ -10,12 +7,12 @@ import { currentDetails } from '../support/current-details.ts';
 import { holdClaims, untilReleased } from '../support/held-claims.ts';
 import { beforeTests } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
-import { fakeNetwork, fakeNetworks, timedNetwork, type FakeNetwork } from '../support/networks.ts';
+import { fakeNetwork, fakeNetworks, type FakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
-import { startApi, startPunctual, startWorkers } from '../support/punctual.ts';
+import { startApi, startWorkers } from '../support/punctual.ts';
 import { fakeChannel } from '../support/seed.ts';
 import { untilBegun } from '../support/until-begun.ts';
-import { ownStepsOf, timerEnds } from '../support/waits.ts';
+import { ownStepsOf } from '../support/waits.ts';
 
 const test = needs('temporal');
 const second = 1000;
@@ -133,35 +130,6 @@ test('a post whose cancel or new time the database lost just before its workflow
   t.is(network.sends.length, 0);
 });
 
-test('a post that sleeps until a time that two restores lost goes out once, at the time of the database', async (t) => {
-  const punctual = await startPunctual(t, { networks: fakeNetworks });
-  const { client, network, asleep, makeDraft, move, backUp, scheduledMs } = await workspace(
-    timedNetwork(),
-    punctual,
-  );
-  const { id, handle } = await asleep(25 * second);
-  const draft = await makeDraft();
-  const restores = [await backUp(id), await backUp(draft)];
-  for (const hours of [2, 4]) {
-    await move(id, hours * hour);
-    await move(id, (hours + 1) * hour);
-    await move(draft, hours * hour);
-    await Promise.all(restores.map((restore) => restore()));
-    // Revisions after a restore count seconds, and the two moves took two of them.
-    await sleep(3000);
-    await completeRestore(punctual.orm, punctual.temporal.client, new Date());
-  }
-
-  const dueMs = await scheduledMs(id);
-  t.is((await client.finalPost(id)).status, 'published');
-  t.is(await handle.result(), 'published');
-  t.is(network.sentAtMs.length, 1);
-  t.true((network.sentAtMs[0] ?? 0) >= dueMs);
-  await client.patch(`/posts/${draft}`, { schedule_in_minutes: 0 });
-  t.is((await client.finalPost(draft)).status, 'published');
-  t.is(network.sentAtMs.length, 2);
-});
-
 test('after a forged reschedule signal the post keeps its time, and later edits take effect', async (t) => {
   const { client, network, asleep, at, scheduledMs } = await workspace(fakeNetwork());
   for (const revision of [2 ** 31 - 2, 2 ** 31 - 1]) {
@@ -176,84 +144,4 @@ test('after a forged reschedule signal the post keeps its time, and later edits 
   }
 
   t.is(network.sends.length, 2);
-});
-
-test('a forged reschedule signal while a channel waits for its next attempt stops nothing', async (t) => {
-  const network = fakeNetwork();
-  const busy = { accepted: 'no', retryAtMs: Date.now() + 8 * second } as const;
-  const error = new NetworkError('network_unavailable', 'Later.', busy);
-  network.fates.push({ kind: 'fails', error });
-  const { client, asleep, at, eventTypes } = await workspace(network);
-  const { id, handle } = await asleep(2 * second);
-  await poll(
-    async () => (await client.get(`/posts/${id}`)).body.post.channels[0].status,
-    (status) => status === 'retrying',
-  );
-
-  await handle.signal('reschedule', { revision: 2 ** 31 - 1, dueAt: at(hour) });
-
-  t.is(await handle.result(), 'published');
-  t.deepEqual(await eventTypes(id), ['post.published']);
-  t.is(network.live.length, 1);
-});
-
-test('a malformed signal is ignored, and the post is published', async (t) => {
-  const { client, network, asleep, at } = await workspace(fakeNetwork());
-  const { id, handle } = await asleep(hour);
-  const dueAt = at(0);
-  const revisions = [undefined, null, '5', 1.5, -1, 0, 2 ** 31, 1e308, [], {}];
-  const times = [undefined, null, 'soon', '', Date.now(), '2027-02-30T00:00:00Z', {}];
-  const given: unknown[][] = [
-    [],
-    [null],
-    ['reschedule'],
-    [5],
-    [[]],
-    ...revisions.map((revision) => [{ revision, dueAt }]),
-    ...times.map((time) => [{ revision: 5, dueAt: time }]),
-  ];
-  const signal = handle.signal.bind(handle) as (...args: unknown[]) => Promise<void>;
-  await Promise.all(given.map((args) => signal('reschedule', ...args)));
-  await Promise.all(given.slice(0, -times.length).map((args) => signal('cancel', ...args)));
-
-  await client.patch(`/posts/${id}`, { schedule_in_minutes: 0 });
-  t.is(await handle.result(), 'published');
-  t.is(network.sends.length, 1);
-  const { events } = await handle.fetchHistory();
-  t.deepEqual(
-    events?.filter((event) => event.workflowTaskFailedEventAttributes),
-    [],
-  );
-  t.is((await timerEnds(handle)).length, 1);
-});
-
-test('posts whose claims contradict each other rest between their claims, and delay no other post', async (t) => {
-  const { client, network, asleep } = await workspace(fakeNetwork());
-  const handles: WorkflowHandle[] = [];
-  for (let made = 0; made < 6; made += 1) {
-    const { id, handle } = await asleep(hour);
-    contradictory.add(id);
-    await client.patch(`/posts/${id}`, { schedule_in_minutes: 0 });
-    handles.push(handle);
-  }
-
-  for (const handle of handles) {
-    const ends = await poll(
-      () => timerEnds(handle),
-      (found) => found.length >= 4,
-    );
-    // The first timer is the hour. The history has the requested waits, so a slow machine does not matter.
-    const rests = ends.slice(2).map((endMs, index) => endMs - (ends[index + 1] ?? 0));
-    t.true(
-      rests.every((ms) => ms >= 1000),
-      rests.join(),
-    );
-  }
-
-  const { id } = await asleep(0);
-  t.is((await client.finalPost(id)).status, 'published');
-  t.is(network.sends.length, 1);
-  for (const handle of handles) {
-    await handle.terminate();
-  }
 });

@@ -1,10 +1,10 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { NetworkError } from '../../networks/network.ts';
-import { ensureSearchAttributes, keepSearchable } from '../../temporal/ensure-search-attributes.ts';
+import { ensureSearchAttributes } from '../../temporal/ensure-search-attributes.ts';
 import { postSummary } from '../../temporal/sync-post.ts';
 import { channelLabel, moment } from '../../workflows/details.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
-import { dueAtKey, searchAttributeKeys } from '../../workflows/search-attributes.ts';
+import { dueAtKey } from '../../workflows/search-attributes.ts';
 import { adminOf } from '../cli/admin/admin.ts';
 import { status } from '../support/answers.ts';
 import { currentDetails } from '../support/current-details.ts';
@@ -14,9 +14,8 @@ import { needs } from '../support/needs.ts';
 import { fakeNetwork, fakeNetworksNamed } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { startWorkers } from '../support/punctual.ts';
-import { targetOf, tcpGate } from '../support/tcp-gate.ts';
 import { fakeChannel, setStatus } from '../support/seed.ts';
-import { freshNamespace, temporalClient, testLog } from '../support/temporal.ts';
+import { testLog } from '../support/temporal.ts';
 import { untilBegun } from '../support/until-begun.ts';
 import { visible } from '../support/visible.ts';
 import { startWebhooks } from '../support/webhooks.ts';
@@ -256,20 +255,4 @@ test('a failed post is found by its workspace, networks and error codes, togethe
     (await delivery()).workflowId,
     `post-${bad}`,
   ]);
-});
-
-test('a worker that starts while Temporal is unavailable adds the attributes once it responds', async (t) => {
-  const settings = await freshNamespace();
-  const gate = await tcpGate(t, targetOf(settings['TEMPORAL_ADDRESS'] ?? '', 7233));
-  await gate.close();
-  const away = temporalClient(t, { ...settings, TEMPORAL_ADDRESS: gate.address });
-  t.teardown(await keepSearchable(away, testLog, 200));
-  await gate.open();
-
-  const { connection, namespace } = temporalClient(t, settings);
-  const { customAttributes } = await poll(
-    () => connection.operatorService.listSearchAttributes({ namespace }),
-    (found) => Object.keys(found.customAttributes).length > 0,
-  );
-  t.true(searchAttributeKeys.every(({ name }) => name in customAttributes));
 });
