@@ -5,7 +5,7 @@ import { createOrm } from '../../db/orm.ts';
 import { relayOnce } from '../../worker/relay.ts';
 import { startReadyApi } from '../support/api-process.ts';
 import { clientFor, newClient } from '../support/client.ts';
-import { emptyDatabase, patience } from '../support/database.ts';
+import { patience } from '../support/database.ts';
 import { holdLock } from '../support/hold-lock.ts';
 import { ownPool, sharedApi, sharedPunctual } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
@@ -136,21 +136,4 @@ test('a post that got a 503 does not exist once its repetition is stored', async
     posts.map(({ body }: { body: string }) => body),
     ['Once', 'Before'],
   );
-});
-
-test('stricter timeouts of the operator apply, and longer ones do not', async (t) => {
-  const url = await emptyDatabase(t);
-  const { pathname } = new URL(url);
-  const set = (name: string, to: string): Promise<unknown> => {
-    const orm = createOrm(url, { poolSize: 1, ...patience });
-    const setting = `alter database ${pathname.slice(1)} set ${name} = '${to}'`;
-    return orm.em.execute(setting).finally(() => orm.close());
-  };
-  await set('statement_timeout', '5s');
-  await set('idle_in_transaction_session_timeout', '1h');
-  const orm = createOrm(url, { poolSize: 1, queryTimeoutMs: 20_000 });
-  t.teardown(() => orm.close());
-  const limits = await orm.em.execute(`select current_setting('statement_timeout') as statement,
-    current_setting('idle_in_transaction_session_timeout') as idle`);
-  t.deepEqual(limits, [{ statement: '5s', idle: '1min' }]);
 });

@@ -120,26 +120,3 @@ test.serial(
     t.is(await unsynced(theirs), 470);
   },
 );
-
-test.serial(
-  'a replay of 20 right behind another workspace’s replay of hundreds needs no relay to begin',
-  async (t) => {
-    const [theirs, mine] = [await api.subscribe(), await api.subscribe()];
-    await queueEvents(api.punctual, theirs, 300);
-    await queueEvents(api.punctual, mine, 20);
-    const failed = `update deliveries set status = 'failed', next_attempt_at = null, synced_round = round`;
-    const replay = async ({ client, path }: Subscription): Promise<unknown> =>
-      (await client.post(`${path}/replay?since=2020-01-01T00:00:00Z`)).body;
-    await ask(failed, theirs);
-    await ask(failed, mine);
-    t.deepEqual(await replay(theirs), { replaying: 300 });
-    t.deepEqual(await replay(mine), { replaying: 20 });
-
-    await poll(
-      () => unsynced(mine),
-      (count) => count === 0,
-    );
-
-    t.true((await unsynced(theirs)) > 0);
-  },
-);

@@ -151,29 +151,3 @@ test('a post that is cancelled and scheduled again is no sign of a restore', asy
   t.is((await client.finalPost(id)).status, 'published');
   t.is(post.sends(), 3);
 });
-
-test('a post that is scheduled again while a cancel in the Temporal UI ends its workflow is no sign of a restore', async (t) => {
-  t.timeout(120_000);
-  const post = await halfPublished('for an hour');
-  const { id, handle, move, client } = post;
-  await move(0);
-  await post.untilHalfPublished();
-  atTheEnd.set(id, async (finalize) => {
-    const ended = await finalize();
-    await move(hour);
-    // The workflow receives the signal before this step's result.
-    await poll(
-      async () => (await handle.fetchHistory()).events ?? [],
-      (events) =>
-        events.filter((event) => event.workflowExecutionSignaledEventAttributes).length === 2,
-    );
-    return ended;
-  });
-  await handle.cancel();
-  await t.throwsAsync(handle.result());
-
-  await t.notThrowsAsync(post.startAnew());
-  await move(0);
-  t.is((await client.finalPost(id)).status, 'published');
-  t.is(post.sends(), 3);
-});

@@ -1,6 +1,5 @@
 import type { ExecutionContext } from 'ava';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NetworkError } from '../../networks/network.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { status } from '../support/answers.ts';
 import { beforeTests } from '../support/kit.ts';
@@ -107,20 +106,6 @@ test('a post that was scheduled while Temporal was unavailable goes out at its t
   t.is(network.sends.length, 1);
 });
 
-test('a post that was moved to an earlier time while Temporal was unavailable goes out at that time', async (t) => {
-  const { network, client, schedule } = await workspace();
-  const id = await schedule(3_600_000);
-  const moved = await unheard(t, async () => {
-    const scheduled_at = new Date(Date.now() + 10_000).toISOString();
-    t.is((await client.patch(`/posts/${id}`, { scheduled_at })).status, 200);
-    return [scheduled_at, id];
-  });
-
-  const post = await client.finalPost(id);
-  t.true(Date.parse(post.published_at ?? '') >= Date.parse(moved));
-  t.is(network.sends.length, 1);
-});
-
 test('a post that was cancelled while Temporal was unavailable does not go out, and its workflow ends', async (t) => {
   const { network, client, schedule, handleOf } = await workspace();
   const id = await schedule(3_600_000);
@@ -132,22 +117,6 @@ test('a post that was cancelled while Temporal was unavailable does not go out, 
   await handleOf(id).result();
   t.is(network.sends.length, 0);
   t.is((await client.get(`/posts/${id}`)).body.post.status, 'draft');
-});
-
-test('a retry that was requested while Temporal was unavailable runs when it returns', async (t) => {
-  const { network, client, request } = await workspace();
-  const error = new NetworkError('content_refused', 'No.', { accepted: 'no' });
-  network.fates.push({ kind: 'fails', error });
-  const { id } = (await client.post('/posts', request(500))).body.post;
-  t.is((await client.finalPost(id)).status, 'failed');
-
-  await unheard(t, async () => {
-    t.is((await client.post(`/posts/${id}/retry`)).status, 202);
-    return [undefined, id];
-  });
-
-  t.is((await client.finalPost(id)).status, 'published');
-  t.is(network.live.length, 1);
 });
 
 test('a replay is accepted while Temporal is unavailable, and delivered when it returns', async (t) => {

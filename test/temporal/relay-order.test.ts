@@ -1,9 +1,7 @@
 import { Client, ServiceError, type WorkflowClientInterceptor } from '@temporalio/client';
 import ava from 'ava';
-import { createOrm } from '../../db/orm.ts';
 import { relayOnce, retryBackoff, startRelay, type RelayDeps } from '../../worker/relay.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
-import { patience } from '../support/database.ts';
 import { sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
@@ -171,46 +169,6 @@ test.serial(
   },
 );
 
-test.serial(
-  'while Temporal is slow, four relays hold a transaction, however many run',
-  async (t) => {
-    const { client: own } = await workspace();
-    await api.punctual.orm.em.fork().execute(
-      `insert into posts (id, workspace_id, body, status, scheduled_at, created_at, updated_at)
-       select gen_random_uuid(), ?, 'x', 'scheduled', now() + interval '1 hour', now(), now()
-       from generate_series(1, 400)`,
-      [own.workspaceId],
-    );
-    const answered = Promise.withResolvers<void>();
-    const client = clientWith({ start: async () => answered.promise.then(() => 'run') });
-    const { orm } = api.punctual;
-    const others = createOrm(api.punctual.databaseUrl, { poolSize: 30, ...patience });
-    t.teardown(() => others.close());
-    let idle = 0;
-
-    const relays = Array.from({ length: 8 }, async () => {
-      const synced = await relayOnce({ ...relay(), orm: others, client });
-      idle += synced === 0 ? 1 : 0;
-      return synced;
-    });
-    await poll(
-      async () => idle,
-      (count) => count === 4,
-    );
-
-    const [open] = await orm.em.fork().execute<{ count: number }[]>(
-      `select count(distinct pid)::int from pg_locks where locktype = 'advisory' and objsubid = 2
-       and database = (select oid from pg_database where datname = current_database())`,
-    );
-    t.is(open?.count, 4);
-    answered.resolve();
-    t.is(
-      (await Promise.all(relays)).reduce((sum, synced) => sum + synced, 0),
-      200,
-    );
-  },
-);
-
 /** Adds a row that was refused `times` times. @returns the delay after each, in seconds. */
 function waitsOf(why: 'refused' | 'away', times: number): number[] {
   const clock = { ms: 0 };
@@ -232,23 +190,4 @@ ava('a row that Temporal refuses is retried with growing delays, up to one minut
 
 ava('a row is retried after a second, however often Temporal was unavailable', (t) => {
   t.deepEqual(waitsOf('away', 5), [1, 1, 1, 1, 1]);
-});
-
-ava('a row that Temporal finally accepted starts again without a delay', (t) => {
-  const rows = retryBackoff(() => 0);
-  rows.add('a', 'refused');
-  rows.add('b', 'refused');
-  rows.release('a');
-  t.deepEqual(rows.ids(), ['b']);
-});
-
-ava('of more than ten thousand refused rows, those that waited longest are retried first', (t) => {
-  const rows = retryBackoff(() => 0);
-  for (let n = 0; n < 10_005; n += 1) {
-    rows.add(String(n), 'refused');
-  }
-
-  const ids = rows.ids();
-  t.is(ids.length, 10_000);
-  t.is(ids[0], '5');
 });

@@ -1,9 +1,7 @@
 import { Client } from '@temporalio/client';
-import { createOrm } from '../../db/orm.ts';
 import { relayOnce } from '../../worker/relay.ts';
 import { sharedApi } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
-import { poll } from '../support/poll.ts';
 import { planOf } from '../support/query-plan.ts';
 import { storeChannel, storeUnsynced } from '../support/seed.ts';
 import { statementsOf } from '../support/sent-statements.ts';
@@ -87,21 +85,6 @@ test.serial(
   },
 );
 
-test.serial(
-  'drafts do not wait until all posts with a time are synced: ten of fifty rows are drafts',
-  async (t) => {
-    const drafts = await cancelled(20);
-    const other = await workspace();
-    await other.store(-3_600_000, 40);
-    const later = await other.store(month, 30);
-
-    t.is(await relay(), 50);
-
-    t.is((await drafts.unsynced()).length, 10);
-    t.deepEqual(await other.unsynced(), later.toSorted());
-  },
-);
-
 test.serial('the outbox is read by its index, however large it is', async (t) => {
   const { orm } = api.punctual;
   const { execute } = await workspace();
@@ -120,29 +103,3 @@ test.serial('the outbox is read by its index, however large it is', async (t) =>
   t.is(plan.match(/Index Scan using posts_unsynced/gv)?.length, 2, plan);
   t.notRegex(plan, /Seq Scan/v, plan);
 });
-
-test.serial(
-  'posts that get no database connection are not logged as refused by Temporal, and are synced by the next relay',
-  async (t) => {
-    const mine = await workspace();
-    await mine.store(month, 2);
-    // The relay's own transaction holds the only connection.
-    const orm = createOrm(api.punctual.databaseUrl, { poolSize: 1, connectTimeoutMs: 200 });
-    t.teardown(() => orm.close());
-    const connect = () =>
-      orm.em
-        .fork()
-        .execute('select 1')
-        .catch(() => null);
-    await poll(connect, (rows) => rows !== null); // A busy machine may need longer than the timeout.
-    const lines: string[] = [];
-    const log = testLog.child({});
-    log.warn = (_what: object, line?: string) => void lines.push(line ?? '');
-
-    t.is(await relayOnce({ orm, client: api.punctual.temporal.client, log }), 0);
-    t.deepEqual(lines, ['the database did not answer: this post and others are synced later']);
-
-    await relay();
-    t.deepEqual(await mine.unsynced(), []);
-  },
-);

@@ -175,14 +175,6 @@ test.serial(
   },
 );
 
-test.serial('a draft needs no workflow and no sync', async (t) => {
-  const { punctual, client, deps } = await workspace();
-  const { body } = await client.post('/posts', { body: 'x' });
-  t.deepEqual(await unsynced(client), []);
-  t.is(await relayOnce(deps), 0);
-  t.is(await runOf(punctual, body.post.id), null);
-});
-
 test.serial(
   'a sync cancels the workflow of a post that became a draft, and marks a draft that never had one',
   async (t) => {
@@ -233,34 +225,6 @@ test.serial('the relay does not repeat a new time that the API is still syncing'
 
   t.deepEqual(await signalsTo(punctual, postId), ['reschedule']);
 });
-
-test.serial(
-  'the relay syncs rows that the API could not, however far their clocks are apart',
-  async (t) => {
-    const { punctual, client, deps, schedule } = await workspace();
-    const [now, ahead, behind] = [await schedule(), await schedule(), await schedule()];
-    // The relay's clock is stopped, so one change stays recent however slow the machine is.
-    const { orm, now: clock } = await heldClock(t, punctual.databaseUrl, Date.now());
-    const em = punctual.orm.em.fork();
-    const change = (id: string, offMs: number): Promise<unknown> =>
-      em.execute('update posts set revision = 2, updated_at = ? where id = ?', [
-        new Date(clock().getTime() + offMs),
-        id,
-      ]);
-    await change(ahead, 300_000);
-    await change(behind, -300_000);
-    await change(now, 0);
-
-    const synced = await syncAll(client, { ...deps, orm }, { graceMs: 60_000, left: [now] });
-    t.is(sum(synced), 2);
-
-    t.teardown(startRelay(deps));
-    await poll(
-      () => unsynced(client),
-      (ids) => ids.length === 0,
-    );
-  },
-);
 
 test.serial('a running relay survives a database outage', async (t) => {
   const { punctual, client, deps, schedule } = await workspace();

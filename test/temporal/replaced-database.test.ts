@@ -1,7 +1,5 @@
 import type { Orm } from '../../db/orm.ts';
 import {
-  duePosts,
-  finishRestore,
   incrementRestoreCounter,
   markDatabaseBehind,
   readRestoreCounter,
@@ -13,10 +11,10 @@ import { adminOf } from '../cli/admin/admin.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { newClient } from '../support/client.ts';
 import { needs } from '../support/needs.ts';
-import { fails, fakeNetwork, fakeNetworks } from '../support/networks.ts';
+import { fakeNetwork, fakeNetworks } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { startApi, startWorkers } from '../support/punctual.ts';
-import { fakeChannel, storeChannel } from '../support/seed.ts';
+import { fakeChannel } from '../support/seed.ts';
 import { freshNamespace, temporalClient } from '../support/temporal.ts';
 import { ended, spawnWorker } from '../support/worker-process.ts';
 
@@ -124,71 +122,6 @@ test('"restore finish" leaves a draft that was cancelled before it was sent, and
   t.like(await finish(), { unconfirmedChannels: 0, lackedPosts: 1 });
   t.is((await client.get(`/posts/${cancelled}`)).body.post.status, 'draft');
   t.is((await client.get(`/posts/${sent}`)).body.post.outcome, 'unconfirmed');
-});
-
-test('a post that becomes due while "restore finish" reads the workflows stays scheduled', async (t) => {
-  const punctual = await startApi(t);
-  const client = await newClient(punctual);
-  const channel = await storeChannel(punctual, client.workspaceId);
-  const em = punctual.orm.em.fork();
-  const { due, at } = await duePosts(em);
-  t.is(due.size, 0);
-  await client.post('/posts', { body: 'due', channel_ids: [channel], schedule_in_minutes: 0 });
-  t.is((await duePosts(em)).due.size, 1);
-
-  const finished = await finishRestore(em, { begun: [], unsent: [], at }, 0);
-  t.like(finished, { unconfirmedChannels: 0, syncedPosts: 1 });
-});
-
-test('"restore finish" leaves a plain refusal and a channel in doubt as they were, and doubts what was retried since', async (t) => {
-  t.timeout(300_000);
-  const punctual = await startApi(t, { networks: fakeNetworks });
-  await startWorkers(t, punctual);
-  const client = await newClient(punctual);
-  const [network, other] = [fakeNetwork(), fakeNetwork()];
-  const channel = await fakeChannel(punctual, client.workspaceId, network);
-  const both = [channel, await fakeChannel(punctual, client.workspaceId, other)];
-  const since = new Date().toISOString();
-  const send = async (channel_ids: string[]): Promise<string> => {
-    const { id } = (await client.post('/posts', { body: 'x', channel_ids, schedule_in_minutes: 0 }))
-      .body.post;
-    await client.finalPost(id);
-    return id;
-  };
-  network.fates.push(fails('content_refused'), fails('content_refused'));
-  const [refused, retried] = [await send([channel]), await send([channel])];
-  const sent = await send(both);
-  const handleOf = (id: string) => punctual.temporal.client.workflow.getHandle(postWorkflowId(id));
-  await Promise.allSettled([refused, retried, sent].map((id) => handleOf(id).result()));
-  const em = punctual.orm.em.fork();
-  const backUp = `create table backed_up as select * from post_channels where post_id = ?`;
-  await em.execute(backUp, [retried]);
-  await client.post(`/posts/${retried}/retry`);
-  await client.finalPost(retried);
-  await handleOf(retried).result();
-  // As in a backup before the retry, and before the send on the other channel.
-  await em.execute(`update post_channels pc set status = was.status, error = was.error, error_code = was.error_code
-    from backed_up was where was.id = pc.id`);
-  await em.execute(`update posts set status = 'failed', revision = 1, run = 1 where id = ?`, [
-    retried,
-  ]);
-  await em.execute(`update posts set status = 'publishing' where id = ?`, [sent]);
-  await em.execute(
-    `update post_channels set status = case channel_id when ? then 'unconfirmed' else 'scheduled' end,
-      error = 'Its reason.', error_code = 'unconfirmed' where post_id = ?`,
-    [channel, sent],
-  );
-
-  const { data } = await adminOf(punctual).call('restore', 'finish', '--since', since);
-  t.like(data, { unconfirmedChannels: 2 });
-  const channelsOf = async (id: string): Promise<{ status: string; error: string }[]> =>
-    (await client.get(`/posts/${id}`)).body.post.channels;
-  t.like((await channelsOf(refused))[0], { status: 'failed', error_code: 'content_refused' });
-  t.like((await channelsOf(retried))[0], { status: 'unconfirmed', error_code: 'unconfirmed' });
-  const [kept, doubted] = await channelsOf(sent);
-  t.like(kept, { status: 'unconfirmed', error: 'Its reason.' });
-  t.like(doubted, { status: 'unconfirmed' });
-  t.regex(doubted?.error ?? '', /restored from a backup/v);
 });
 
 /** Temporal's number for a queue of workflow tasks. */

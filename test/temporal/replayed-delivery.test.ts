@@ -2,8 +2,6 @@ import { Worker } from '@temporalio/worker';
 import type { ExecutionContext } from 'ava';
 import { createActivities } from '../../activities/index.ts';
 import { beginRounds } from '../../db/delivery-list.ts';
-import { forEachLimit } from '../../runtime/concurrency.ts';
-import { syncDelivery } from '../../temporal/sync-delivery.ts';
 import { relayOnce, type RelayDeps } from '../../worker/relay.ts';
 import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
 import { inTurn, status } from '../support/answers.ts';
@@ -117,65 +115,6 @@ test.serial('a new round that is synced twice is delivered once', async (t) => {
   t.is(mine.receiver.arrived.length, 1);
 });
 
-test.serial(
-  'a replay after one whose commit was lost in a failover is started by the relay',
-  async (t) => {
-    const mine = await endpoint();
-    const deliveryId = await mine.store('failed');
-    await startWebhookWorker(t);
-    const { workspaceId } = mine;
-    const { client, orm } = relay();
-    await syncDelivery(client, orm.em.fork(), { workspaceId, deliveryId, round: 2 });
-    // The database lacks the second round, and the first one has failed.
-    await t.throwsAsync(handleOf(deliveryId).result(), { name: 'WorkflowFailedError' });
-    t.is(mine.receiver.arrived.length, 0);
-    await beginUntold(mine, deliveryId);
-
-    t.is(await relayed(), 1);
-
-    t.is((await mine.finalDelivery()).status, 'delivered');
-    t.is(mine.receiver.arrived.length, 1);
-  },
-);
-
-test.serial(
-  'a replay while the workflow of the last round is still running is delivered by that workflow',
-  async (t) => {
-    const mine = await endpoint();
-    const deliveryId = await mine.store('delivered');
-    const handle = await start(mine, deliveryId); // No worker has taken its task.
-    const { runId } = await handle.describe();
-
-    t.is((await mine.replay(deliveryId)).status, 202);
-    const unsynced = 'select id from deliveries where id = ? and synced_round < round';
-    await poll(
-      async () => {
-        await relayOnce(relay()); // In case the API's notify timed out.
-        return relay().orm.em.fork().execute<unknown[]>(unsynced, [deliveryId]);
-      },
-      (left) => left.length === 0,
-    );
-    await startWebhookWorker(t);
-
-    t.is((await mine.finalDelivery()).status, 'delivered');
-    t.is(await handle.result(), 'delivered');
-    t.is((await handle.describe()).runId, runId);
-    t.is(mine.receiver.arrived.length, 1);
-  },
-);
-
-test.serial('a webhook is delivered although no worker takes tasks of posts', async (t) => {
-  const mine = await endpoint();
-  const deliveryId = await mine.store('failed');
-  await mine.replay(deliveryId);
-  await relayOnce(relay()); // In case the API's notify timed out.
-  await startWebhookWorker(t);
-
-  t.is((await mine.finalDelivery()).status, 'delivered');
-  t.is(await handleOf(deliveryId).result(), 'delivered');
-  t.is(mine.receiver.arrived.length, 1);
-});
-
 test('a replay sends a delivery that waits for its next attempt now, each time', async (t) => {
   const mine = await endpoint();
   const { client, path, receiver, shown } = mine;
@@ -222,21 +161,4 @@ test('replays that arrive while a workflow is about to end are all delivered, wi
   t.is(delivery.status, 'delivered');
   t.is(delivery.attempts.length, 25);
   t.is(mine.receiver.arrived.length, 25);
-});
-
-test('150 failed deliveries are all sent again, most of them by the relay', async (t) => {
-  const { client, path, receiver, store } = await endpoint();
-  await forEachLimit(Array.from({ length: 150 }), 5, async () => void (await store('failed')));
-  await webhooks().startWorkers();
-
-  const reply = await client.post(`${path}/replay?since=2020-01-01T00:00:00Z`);
-
-  t.deepEqual(reply.body, { replaying: 150 });
-  await receiver.nth(150);
-  await poll(
-    async () => (await client.get(`${path}/deliveries?status=pending`)).body.deliveries.length,
-    (count) => count === 0,
-  );
-  t.is(receiver.arrived.length, 150);
-  t.is(new Set(receiver.arrived.map(({ headers }) => headers['service-event-id'])).size, 150);
 });

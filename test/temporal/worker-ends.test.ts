@@ -2,22 +2,17 @@ import type { ExecutionContext } from 'ava';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { freePort } from '../../scripts/ports.ts';
-import { postsQueue } from '../../workflows/messages.ts';
 import { newClient } from '../support/client.ts';
 import { needs } from '../support/needs.ts';
 import { fakeNetworks, fakeNetwork } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { startApi, startWorkers } from '../support/punctual.ts';
 import { rawCall } from '../support/raw-call.ts';
-import { fakeChannel, endedPost, storeChannel } from '../support/seed.ts';
-import { sumAllMetrics } from '../support/sum-all-metrics.ts';
+import { fakeChannel, storeChannel } from '../support/seed.ts';
 import { targetOf, tcpGate, throughGate } from '../support/tcp-gate.ts';
-import { temporalClient, freshNamespace } from '../support/temporal.ts';
 import {
   ended,
-  killed,
   patientWorker,
   spawnWorker,
   type WorkerProcess,
@@ -80,25 +75,8 @@ test('a worker is alive from its start, and ready while it polls and its databas
   t.is((await ask('/livez')).status, 200);
 });
 
-test('a second worker whose health port is taken works without it and logs that', async (t) => {
-  const { punctual, start } = await workerBehindGate(t);
-  const first = start(punctual.databaseUrl);
-  await first.logged('polling');
-  const second = start(punctual.databaseUrl);
-
-  await second.logged('polling');
-
-  t.regex(second.output(), /this worker has no \/livez and \/readyz/v);
-});
-
 /** How often a worker is stopped next to its successor, and how many posts are due meanwhile. */
 const [restarts, postsEach] = [3, 10];
-
-test('Temporal completes the polls of a worker that stops', async (t) => {
-  const { connection, namespace } = temporalClient(t, await freshNamespace());
-  const { namespaceInfo } = await connection.workflowService.describeNamespace({ namespace });
-  t.true(namespaceInfo?.capabilities?.workerPollCompleteOnShutdown);
-});
 
 test('posts that are due while a worker stops and its successor polls are published once each', async (t) => {
   t.timeout(400_000);
@@ -176,58 +154,3 @@ for (const { loses, what, says } of [
     t.notRegex(worker.output(), /uncaught exception/v);
   });
 }
-
-const main = fileURLToPath(new URL('measuring-worker.ts', import.meta.url));
-
-needs('temporal')(
-  'a worker that is killed during a refresh leaves the metrics unchanged, and another one reads them',
-  async (t) => {
-    const punctual = await startApi(t);
-    const { orm, temporal } = punctual;
-    const client = await newClient(punctual);
-    const channel = await storeChannel(punctual, client.workspaceId);
-    const post = await endedPost(punctual, client, new Map([[channel, 'published']]));
-    const run = <T>(sql: string, values: readonly unknown[]): Promise<T[]> =>
-      orm.em.fork().execute<T[]>(sql, values);
-    await run(
-      `update post_channels set published_at = now() - interval '1 hour', metrics = '{"likes": 5}',
-        metrics_updated_at = now() - interval '30 minutes', next_metrics_at = now() where post_id = ?`,
-      [post],
-    );
-    await sumAllMetrics(orm.em.fork(), client.workspaceId);
-    await run(
-      `insert into post_parts (id, workspace_id, post_channel_id, channel_id, run, part, key, state, text, remote_data, remote_id, url, created_at, updated_at)
-        select gen_random_uuid(), workspace_id, id, channel_id, 1, 0, id::text, 'sent', 'x', 'null', id::text, 'x', now(), now()
-        from post_channels where post_id = ?`,
-      [post],
-    );
-    const likes = async (): Promise<number> =>
-      (await client.get(`/analytics?post_id=${post}`)).body.totals.likes;
-    const start = (workflowId: string) =>
-      temporal.client.workflow.start('refreshMetrics', {
-        taskQueue: postsQueue,
-        workflowId,
-        args: [{ networks: ['mastodon'] }],
-      });
-
-    const hanging = spawnWorker(t, punctual, [], main, { MEASURING_HANGS: 'yes' });
-    await hanging.logged('polling');
-    const first = await start('first');
-    await hanging.logged('asked for figures');
-    await killed(hanging.child);
-    t.is(await likes(), 5);
-
-    const other = spawnWorker(t, punctual, [], main);
-    await other.logged('polling');
-    // The dead worker holds the post until its lease ends, so no second read follows.
-    t.like(await first.result(), { read: 0, unread: [] });
-    t.is(await likes(), 5);
-    await run(
-      `update post_channels set next_metrics_at = next_metrics_at - interval '15 minutes' where post_id = ?`,
-      [post],
-    );
-    const second = await start('second');
-    t.like(await second.result(), { unread: [] });
-    t.is(await poll(likes, (count) => count !== 5), 7); // The schedule's own refresh may be running.
-  },
-);

@@ -15,7 +15,7 @@ import { beforeTests } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import { fakeNetwork, fakeNetworks } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
-import { startApi, startPunctual, startWorkers, type Punctual } from '../support/punctual.ts';
+import { startApi, startPunctual, type Punctual } from '../support/punctual.ts';
 import { fakeChannel } from '../support/seed.ts';
 import { targetOf, tcpGate } from '../support/tcp-gate.ts';
 import { freshNamespace, temporalClient, testLog } from '../support/temporal.ts';
@@ -210,29 +210,6 @@ async function ours(handle: WorkflowHandle): Promise<string[]> {
       : [key.name],
   );
 }
-
-test('posts go out without search attributes when another program uses the name of one', async (t) => {
-  // A separate Temporal, because registered attributes stay.
-  const punctual = await startApi(t, { networks: fakeNetworks });
-  const { connection, namespace, client: its } = punctual.temporal;
-  const { operatorService } = connection;
-  const searchAttributes = { WorkspaceId: 3 }; // 3 is Temporal's number for the type Int.
-  await operatorService.addSearchAttributes({ namespace, searchAttributes });
-  await poll(
-    () => operatorService.listSearchAttributes({ namespace }),
-    ({ customAttributes }) => customAttributes['WorkspaceId'] === 3,
-  );
-  t.false(await ensureSearchAttributes(punctual.temporal, testLog));
-  await startWorkers(t, punctual);
-  const client = await newClient(punctual);
-  const channel = await fakeChannel(punctual, client.workspaceId, fakeNetwork());
-  const content = { body: 'Hello', channel_ids: [channel], schedule_in_minutes: 0 };
-
-  const { id } = (await client.post('/posts', content)).body.post;
-
-  t.is((await client.finalPost(id)).status, 'published');
-  t.is(await its.workflow.getHandle(postWorkflowId(id)).result(), 'published');
-});
 
 test.serial('two workers that start at once both succeed in adding the attributes', async (t) => {
   const errors: string[] = [];
