@@ -1,8 +1,5 @@
-import { once } from 'node:events';
-import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import test, { type ExecutionContext } from 'ava';
-import { testEgress } from '../runtime/egress/support/egress.ts';
+import test from 'ava';
 import { inTurn, saying, sayingLast, status, type Answer } from '../support/answers.ts';
 import { sharedWebhooks } from '../support/webhooks.ts';
 
@@ -50,9 +47,6 @@ test('each other status is a failure with that status, and another attempt follo
   }
 });
 
-/** How much of a response body is read, in bytes. */
-const cap = 2048;
-
 const withBody = (body: string | Buffer, header = ''): Answer =>
   saying(
     Buffer.concat([
@@ -73,25 +67,18 @@ const endless: Answer = (socket) => {
 
 const accepted: Readonly<Record<string, Answer>> = {
   'no body': withBody(''),
-  'a body of exactly the limit': withBody('x'.repeat(cap)),
-  'a body of a byte more than the limit': withBody('x'.repeat(cap + 1)),
   'a body of a megabyte': withBody('x'.repeat(1_000_000)),
   'a body without end': endless,
   'a small body that unpacks to 50 MB': withBody(
     gzipSync(Buffer.alloc(50_000_000)),
     'content-encoding: gzip\r\n',
   ),
-  'a body with a wrong content-encoding': withBody('not gzip', 'content-encoding: gzip\r\n'),
   'NUL in its body': withBody('a\0b'),
-  'a body that is not UTF-8': withBody(Buffer.from([0xff, 0xfe, 0xc3, 0x28, 0xed, 0xa0, 0x80])),
   'headers in Latin-1': saying(
     Buffer.from('HTTP/1.1 200 Schön\r\nx-a: grüße\r\ncontent-length: 0\r\n\r\n', 'latin1'),
   ),
   'a body that breaks off': sayingLast('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nonly this'),
   'a body that ends with the connection': sayingLast('HTTP/1.1 200 OK\r\n\r\nall of it'),
-  '103 Early Hints first': saying(
-    'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n',
-  ),
 };
 for (const [what, answer] of Object.entries(accepted)) {
   test(`a receiver that returns 200 with ${what} has received the event`, async (t) => {
@@ -117,16 +104,8 @@ const unreadable: Readonly<Record<string, [Answer, string]>> = {
     'invalid_response',
   ],
   'with an SSH banner': [saying('SSH-2.0-OpenSSH_9.9\r\n'), 'invalid_response'],
-  'with a status of four digits': [
-    saying('HTTP/1.1 2000 OK\r\ncontent-length: 0\r\n\r\n'),
-    'invalid_response',
-  ],
   'that has only an interim status': [
     sayingLast('HTTP/1.1 103 Early Hints\r\n\r\n'),
-    'connection_reset',
-  ],
-  'with only status 199': [
-    sayingLast('HTTP/1.1 199 Odd\r\ncontent-length: 0\r\n\r\n'),
     'connection_reset',
   ],
   'with half a head': [sayingLast('HTTP/1.1 200 OK\r\na: b\r\n'), 'connection_reset'],
@@ -145,23 +124,6 @@ for (const [what, [answer, error]] of Object.entries(unreadable)) {
     t.is(receiver.arrived.length, 1); // The HTTP client must not repeat the request.
   });
 }
-
-test('a compressed response is shown as it arrived, not decompressed', async (t) => {
-  const packed = gzipSync(Buffer.alloc(1_000_000, 'a'));
-  const answer = withBody(packed, 'content-encoding: gzip\r\n');
-  const { client, path } = await api.subscribe(answer);
-
-  const { body } = await client.post(`${path}/test`);
-
-  const seen: string = body.delivery.response_body;
-  t.true(seen.length > 0 && seen.length <= packed.length);
-  t.false(seen.includes('aaaaaaaa'));
-});
-
-/** An egress whose connections no other test shares. */
-const apart = (t: ExecutionContext) => ({
-  webhooks: testEgress(t, { allow: `127.0.0.1/32:${api.port}` }),
-});
 
 const broken: Readonly<Record<string, Answer>> = {
   'resets the connection': (socket) => socket.resetAndDestroy(),
@@ -187,47 +149,3 @@ for (const [what, answer] of Object.entries(broken)) {
     t.is(receiver.arrived.length, 2);
   });
 }
-
-test('a response counts although the receiver closes its half of the connection after it', async (t) => {
-  const answer = sayingLast('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
-  const { event, attempt } = await api.subscribe(answer);
-  for (let count = 0; count < 3; count += 1) {
-    t.deepEqual(await attempt(await event()), { kind: 'done', status: 'delivered' });
-  }
-});
-
-test('a kept connection that was closed fails no delivery: the next one opens another', async (t) => {
-  const sockets: Socket[] = [];
-  const { event, attempt, receiver } = await api.subscribe((socket, n) => {
-    sockets.push(socket);
-    status(204)(socket, n);
-  });
-  const deps = apart(t);
-  for (let count = 1; count <= 3; count += 1) {
-    t.deepEqual(await attempt(await event(), deps), { kind: 'done', status: 'delivered' });
-    const socket = sockets.at(-1);
-    socket?.end();
-    await (socket && once(socket, 'close'));
-  }
-
-  t.is(receiver.arrived.length, 3);
-});
-
-test('a kept connection that breaks during a request fails that attempt, because the request may have arrived', async (t) => {
-  const sockets = new Set<Socket>();
-  const { event, attempt, receiver } = await api.subscribe((socket, n) => {
-    if (sockets.has(socket)) {
-      socket.resetAndDestroy();
-      return;
-    }
-
-    sockets.add(socket);
-    status(204)(socket, n);
-  });
-  const deps = apart(t);
-  t.deepEqual(await attempt(await event(), deps), { kind: 'done', status: 'delivered' });
-
-  t.like(await attempt(await event(), deps), { kind: 'again', code: 'connection_reset' });
-
-  t.is(receiver.arrived.length, 2);
-});

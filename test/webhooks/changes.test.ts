@@ -1,5 +1,4 @@
 import test, { type ExecutionContext } from 'ava';
-import type { ActivityDeps } from '../../activities/deps.ts';
 import type { DeliveryView } from '../../services/webhooks/read-deliveries.ts';
 import { held, inTurn, status } from '../support/answers.ts';
 import { isSignedWith } from '../support/receiver.ts';
@@ -103,31 +102,6 @@ test('an endpoint that is disabled between attempts gets no further ones, and th
   t.like(await shown(delivery), { status: 'delivered', error: null });
 });
 
-test('an endpoint that is disabled and enabled again before the next attempt misses nothing', async (t) => {
-  const subscribed = await api.subscribe(inTurn(status(500), status(204)));
-  const { client, attempt, shown } = subscribed;
-  const delivery = await failedOnce(subscribed);
-  await client.patch(subscribed.path, { enabled: false });
-  await client.patch(subscribed.path, { enabled: true });
-
-  t.deepEqual(await attempt(delivery), { kind: 'done', status: 'delivered' });
-  t.is((await shown(delivery)).attempts.length, 2);
-});
-
-test('a request that is running while its endpoint is disabled counts with its result', async (t) => {
-  const { answer, release } = held();
-  const subscribed = await api.subscribe(answer);
-  const { client, event, attempt, shown, receiver } = subscribed;
-  const delivery = await event();
-  const attempted = attempt(delivery);
-  await receiver.nth(1);
-  await client.patch(subscribed.path, { enabled: false });
-  release(status(204));
-
-  t.deepEqual(await attempted, { kind: 'done', status: 'delivered' });
-  t.like(await shown(delivery), { status: 'delivered', error: null });
-});
-
 const endpoint = async ({ client, path }: Subscription) => (await client.get(path)).body.webhook;
 
 /** Makes all six attempts of an event at their times, within 8.6 to 9.5 hours. @returns how many were made. */
@@ -227,43 +201,4 @@ test('a success restarts the five days', async (t) => {
   const { enabled, failing_since: since } = await endpoint(subscribed);
   t.true(enabled);
   t.true(Math.abs(Date.parse(since) - began) < hour);
-});
-
-test('a failure after days without events does not disable an endpoint, whatever came before them', async (t) => {
-  const subscribed = await api.subscribe(inTurn(status(200), status(500)));
-  const { event, attempt, pass } = subscribed;
-  t.deepEqual(await attempt(await event()), { kind: 'done', status: 'delivered' });
-  pass(20 * day);
-  t.is(await failFor(subscribed, await event()), 6);
-  t.true((await endpoint(subscribed)).enabled);
-
-  pass(6 * day);
-  t.is((await attempt(await event())).kind, 'again');
-  t.true((await endpoint(subscribed)).enabled);
-});
-
-test('two workers that see the last failures at once disable the endpoint once', async (t) => {
-  const subscribed = await api.subscribe(status(500));
-  const { event, attempt, pass } = subscribed;
-  const first = await almostDisabled(t, subscribed);
-  pass(-8 * hour);
-  const second = await event();
-  for (let made = 1; made <= 5; made += 1) {
-    const attempted = await attempt(second);
-    pass(attempted.kind === 'again' ? (attempted.inMs ?? 0) : 0);
-  }
-
-  pass(hour);
-  const lines: unknown[] = [];
-  const log = { warn: (...line: unknown[]) => lines.push(line) } as unknown as ActivityDeps['log'];
-
-  const ends = await Promise.all([first, second].map((id) => attempt(id, { log })));
-
-  t.deepEqual(ends, [
-    { kind: 'done', status: 'failed' },
-    { kind: 'done', status: 'failed' },
-  ]);
-  t.is(lines.length, 1);
-  t.regex(JSON.stringify(lines[0]), /took nothing for five days/v);
-  t.false((await endpoint(subscribed)).enabled);
 });

@@ -1,5 +1,5 @@
 import { deliveryWorkflowId } from '../../workflows/messages.ts';
-import { held, status } from '../support/answers.ts';
+import { status } from '../support/answers.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import { sharedWebhooks } from '../support/webhooks.ts';
@@ -45,54 +45,4 @@ test('a replay is delivered although Temporal waits six hours for an attempt tha
     t.is(await handle.result(), 'delivered');
     t.is(receiver.arrived.length, 1);
   }
-});
-
-test('a forged replay signal repeats no request, neither during one nor while an attempt is waited for', async (t) => {
-  const slow = held();
-  const { client, webhookId, set, receiver, handle, asleep } = await unsynced(slow.answer);
-  await set(`next_attempt_at = clock_timestamp() + interval '6 hours', synced_round = 0`);
-  await asleep();
-  await handle.signal('replay', { round: 7 });
-  await asleep();
-  t.is(receiver.arrived.length, 0);
-
-  await set(`next_attempt_at = clock_timestamp()`);
-  await handle.signal('replay', { round: 1 });
-  await receiver.nth(1);
-  await handle.signal('replay', { round: 9 });
-  slow.release(status(204));
-
-  t.is((await client.finalDelivery(webhookId)).status, 'delivered');
-  t.is(await handle.result(), 'delivered');
-  t.is(receiver.arrived.length, 1);
-});
-
-test('a malformed replay signal is ignored', async (t) => {
-  const { client, webhookId, set, receiver, handle, asleep } = await unsynced();
-  await set(`next_attempt_at = clock_timestamp() + interval '6 hours', synced_round = 0`);
-  await asleep();
-  const signal = handle.signal.bind(handle) as (...args: unknown[]) => Promise<void>;
-  for (const args of [
-    [],
-    [null],
-    [2],
-    [{}],
-    [{ round: '2' }],
-    [{ round: -1 }],
-    [{ round: 1e99 }],
-  ]) {
-    await signal('replay', ...args);
-  }
-
-  await set(`next_attempt_at = clock_timestamp()`);
-  await handle.signal('replay', { round: 2 });
-
-  t.is((await client.finalDelivery(webhookId)).status, 'delivered');
-  t.is(await handle.result(), 'delivered');
-  t.is(receiver.arrived.length, 1);
-  const { events } = await handle.fetchHistory();
-  t.deepEqual(
-    events?.filter((event) => event.workflowTaskFailedEventAttributes),
-    [],
-  );
 });

@@ -1,11 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { testEgress } from '../runtime/egress/support/egress.ts';
-import { held, inTurn, saying, status, type Answer } from '../support/answers.ts';
+import { inTurn, status, type Answer } from '../support/answers.ts';
 import { withOptions } from '../support/egress-without-timeouts.ts';
-import { poll } from '../support/poll.ts';
 import { sharedWebhooks, type AttemptedDelivery, type Subscription } from '../support/webhooks.ts';
 
 const api = sharedWebhooks(test);
@@ -67,7 +62,7 @@ test('a receiver that always fails gets six requests, none before its time, and 
   t.is(receiver.arrived.length, 6);
 });
 
-for (const position of [1, 2, 3, 4, 5, 6]) {
+for (const position of [1, 6]) {
   test(`a receiver that accepts the event at attempt ${position} gets no other`, async (t) => {
     const refusals = Array.from({ length: position - 1 }, () => status(503));
     const subscribed = await api.subscribe(inTurn(...refusals, status(200)));
@@ -102,16 +97,10 @@ const asked: Readonly<
   Record<string, readonly [string | ((nowMs: number) => string), number, number]>
 > = {
   'more time than the usual wait': ['90', 90, 90],
-  'exactly twice the usual wait': ['120', 120, 120],
   'a year': ['31536000', 120, 120],
-  'a date in almost two minutes': [inDate(118_000), 67, 118],
   'a date in a year': [inDate(365 * 24 * 60 * minute), 120, 120],
-  'no time at all': ['0', 60, 66],
   'less time than the usual wait': ['5', 60, 66],
-  'negative time': ['-100', 60, 66],
-  'a date in the past': [inDate(-365 * 24 * 60 * minute), 60, 66],
   'something else': ['soon', 60, 66],
-  nothing: ['', 60, 66],
 };
 for (const [what, [header, shortest, longest]] of Object.entries(asked)) {
   test(`a receiver that asks for ${what} by Retry-After gets ${message(shortest, longest)}`, async (t) => {
@@ -132,9 +121,6 @@ for (const [what, [header, shortest, longest]] of Object.entries(asked)) {
 
 // The tests below wait in parallel for the real timeout of ten seconds.
 const limitMs = 10_000;
-
-/** The product's own egress, with its real timeout. */
-const impatient = () => ({ webhooks: api.punctual.deps.egress });
 
 /** Sends `drop` each second while the connection is open. */
 const dripping =
@@ -173,89 +159,3 @@ for (const [what, answer] of Object.entries(silent)) {
     t.true(durationMs > limitMs - 50, `${durationMs} ms`);
   });
 }
-
-const program = `
-  const server = require('node:net').createServer();
-  server.listen({ host: '127.0.0.1', port: 0, backlog: 1 }, () => console.log(server.address().port));`;
-
-/** More than a backlog of one can hold. */
-const enough = 8;
-
-/**
- * A server that accepts no connection: it is suspended, and its backlog is full.
- *
- * @returns its port on 127.0.0.1.
- */
-async function fullServer(t: ExecutionContext): Promise<number> {
-  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
-  t.teardown(() => child.kill('SIGKILL'));
-  const [line] = await once(child.stdout, 'data');
-  const port = Number(String(line));
-  child.kill('SIGSTOP');
-  const sockets: Socket[] = [];
-  let taken = 0;
-  t.teardown(() => sockets.forEach((socket) => socket.destroy()));
-  for (let count = 0; count < enough; count += 1) {
-    const socket = connect(port, '127.0.0.1', () => {
-      taken += 1;
-    });
-    sockets.push(socket.on('error', () => undefined));
-  }
-
-  // A backlog of one holds two connections.
-  await poll(
-    async () => taken,
-    (count) => count >= 2,
-  );
-  return port;
-}
-
-test('a receiver that never accepts the connection times out after ten seconds', async (t) => {
-  const port = await fullServer(t);
-  const subscribed = await api.subscribe();
-  const { webhookId, workspaceId } = subscribed;
-  const url = `http://127.0.0.1:${port}/`;
-  await api.punctual.orm.em
-    .fork()
-    .execute('update webhook_endpoints set url = ? where id = ? and workspace_id = ?', [
-      url,
-      webhookId,
-      workspaceId,
-    ]);
-  await mustTimeOut(t, subscribed, testEgress(t, { allow: `127.0.0.1/32:${port}` }));
-});
-
-const begun = (code: number): string => `HTTP/1.1 ${code} Said\r\ncontent-length: 100\r\n\r\n`;
-const bodies: Readonly<Record<string, (code: number) => Answer>> = {
-  'stalls in its body': (code) => saying(begun(code)),
-  'sends a byte of its body each second': (code) => dripping(begun(code), '.'),
-};
-for (const [what, answer] of Object.entries(bodies)) {
-  test(`the status of a receiver that ${what} counts`, async (t) => {
-    const { event, attempt, shown, receiver } = await api.subscribe();
-    receiver.answer = (socket, n) => answer(n === 1 ? 200 : 500)(socket, n);
-    const [good, bad] = [await event(), await event()];
-    const first = attempt(good, impatient());
-    await receiver.nth(1);
-
-    t.like(await attempt(bad, impatient()), { kind: 'again', code: 'http_error' });
-    t.deepEqual(await first, { kind: 'done', status: 'delivered' });
-
-    t.like((await shown(good)).attempts[0], { response_status: 200, error: null });
-    t.like((await shown(bad)).attempts[0], { response_status: 500, error: 'http_error' });
-  });
-}
-
-test('the connection of a receiver that timed out is closed', async (t) => {
-  const { answer, lost } = held();
-  const { event, attempt, receiver } = await api.subscribe(answer);
-  const closed = new Promise<void>((resolve) => {
-    receiver.answer = (socket, n) => {
-      socket.once('close', () => resolve());
-      answer(socket, n);
-    };
-  });
-  t.like(await attempt(await event(), impatient()), { code: 'timeout' });
-  await closed;
-  t.is(lost(), 1);
-});

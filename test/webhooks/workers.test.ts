@@ -1,70 +1,24 @@
 import type { ExecutionContext } from 'ava';
 import type { DeliveryView } from '../../services/webhooks/read-deliveries.ts';
-import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
 import { held, status } from '../support/answers.ts';
-import type { Client } from '../support/client.ts';
 import { heldClock } from '../support/database-clock.ts';
 import { ownPool } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
-import { fakeNetwork } from '../support/networks.ts';
 import { withoutTimeouts } from '../support/egress-without-timeouts.ts';
 import { poll } from '../support/poll.ts';
 import { startWorkers, type Punctual } from '../support/punctual.ts';
 import { isSignedWith } from '../support/receiver.ts';
-import { fakeChannel } from '../support/seed.ts';
 import { countDeliveries, queueEvents } from '../support/seed-deliveries.ts';
 import { targetOf, tcpGate, throughGate } from '../support/tcp-gate.ts';
-import { sharedWebhooks, startWebhooks, type Subscription } from '../support/webhooks.ts';
+import { startWebhooks, type Subscription } from '../support/webhooks.ts';
 import { killed, patientWorker, startWorkerProcess } from '../support/worker-process.ts';
 
 // Tests that break a worker have services of their own, next to the file's. They wait for Temporal's timeouts, all in
 // parallel.
 
 const test = needs('temporal');
-const api = sharedWebhooks(test, { workers: true });
 /** A dead worker's requests are taken over half a minute after they began. */
 const patienceMs = 200_000;
-
-async function publish(client: Client): Promise<string> {
-  const { body } = await client.post('/posts', {
-    body: 'Hello',
-    channel_ids: [await fakeChannel(api.punctual, client.workspaceId, fakeNetwork())],
-    schedule_in_minutes: 0,
-  });
-  const { id, status: end } = await client.finalPost(body.post.id);
-  return `${id} ${end}`;
-}
-
-test('a post without subscribed endpoints is published, with an event and no delivery', async (t) => {
-  const client = await api.newClient();
-
-  t.regex(await publish(client), / published$/v);
-
-  const [counted] = await api.punctual.orm.em
-    .fork()
-    .execute<{ events: number; deliveries: number }[]>(
-      `select (select count(*)::int from events where run is not null and workspace_id = ?) as events,
-       (select count(*)::int from deliveries where workspace_id = ?) as deliveries`,
-      [client.workspaceId, client.workspaceId],
-    );
-  t.deepEqual(counted, { events: 1, deliveries: 0 });
-});
-
-test('a waiting delivery ends without a request when its endpoint is deleted', async (t) => {
-  const { client, path, workspaceId, receiver, store } = await api.subscribe(status(204));
-  const deliveryId = await store('pending');
-  await client.delete(path);
-
-  // Starts the next attempt, as after its wait.
-  const ended = await api.punctual.temporal.client.workflow.execute('deliverWebhook', {
-    workflowId: deliveryWorkflowId(deliveryId),
-    taskQueue: webhooksQueue,
-    args: [{ workspaceId, deliveryId }],
-  });
-
-  t.is(ended, 'gone');
-  t.is(receiver.arrived.length, 0);
-});
 
 /**
  * Two workers in two processes that share only the database. Their requests do not time out, and the database's clock
