@@ -4,10 +4,8 @@ import {
   DefaultLogger,
   Runtime,
   Worker,
-  type ReplayResult,
   type WorkflowBundleWithSourceMap,
 } from '@temporalio/worker';
-import { DeterminismViolationError } from '@temporalio/workflow';
 import { AppError } from '../../domain/errors.ts';
 import { describeError } from '../../runtime/logger.ts';
 import {
@@ -39,16 +37,8 @@ export async function replayWorkflow(source: string): Promise<Answer> {
     shutdownSignals: [],
   });
   const bundle = await bundleWorkflows();
-  const workflowId = started?.workflowId || source;
-  const failure = await replayHistory(bundle, history, workflowId);
-  if (failure?.message.includes('no such function is exported')) {
-    throw new AppError(
-      'invalid_request',
-      `${source} is the history of a workflow "${type}", which this version of Punctual does not have.`,
-    );
-  }
-
-  return present({ workflowId, type, history }, failure);
+  const subject = { workflowId: started?.workflowId || source, type, history };
+  return present(subject, await replayHistory(bundle, subject));
 }
 
 async function fetched(workflowId: string): Promise<History> {
@@ -115,90 +105,47 @@ const invalid = (source: string, what: string): AppError =>
     `${source} ${what}. "temporal workflow show --workflow-id ID --output json" writes a history, and so does the Web UI's Download.`,
   );
 
-/** Why a history does not replay: the code emits other commands (`diverges`), or throws. */
-type Failure = {
-  readonly diverges: boolean;
-  readonly eventId: number;
-  readonly message: string;
-};
+type Subject = { readonly workflowId: string; readonly type: string; readonly history: History };
 
-/**
- * Replays a history under a bundle's workflow code, and finds the first event that diverges. Temporal does not always
- * name it, but the replay fails as soon as the history contains it, so a binary search finds it.
- *
- * @param history Events must be numbered from 1 without a gap.
- */
+/** @returns why the workflow code does not match the history, in Temporal's words; null when it does. */
 async function replayHistory(
   workflowBundle: WorkflowBundleWithSourceMap,
-  history: History,
-  workflowId: string,
-): Promise<Failure | undefined> {
-  const events = history.events ?? [];
-  const attempt = async (count: number): Promise<Failure | undefined> => {
-    const part = [{ workflowId, history: { events: events.slice(0, count) } }];
-    for await (const { error } of Worker.runReplayHistories({ workflowBundle }, part)) {
-      return error && failureOf(error, count);
-    }
-
-    throw new Error('Temporal replayed nothing.');
-  };
-  // A history without a completed workflow task cannot be replayed: Temporal would wait for more events.
-  let good = events.findIndex((event) => event.workflowTaskCompletedEventAttributes) + 1;
-  let failure = good === 0 ? undefined : await attempt(events.length);
-  while (failure && failure.eventId - good > 1) {
-    const middle = Math.floor((good + failure.eventId) / 2);
-    const earlier = await attempt(middle);
-    failure = earlier ?? failure;
-    good = earlier ? good : middle;
+  { workflowId, history }: Subject,
+): Promise<string | null> {
+  // Without a completed workflow task there is nothing to replay: Temporal would wait for more events.
+  if (!history.events?.some((event) => event.workflowTaskCompletedEventAttributes)) {
+    return null;
   }
 
-  return failure;
+  const all = [{ workflowId, history }];
+  for await (const { error } of Worker.runReplayHistories({ workflowBundle }, all)) {
+    return error ? (quoted.exec(error.message)?.groups?.['message'] ?? error.message) : null;
+  }
+
+  throw new Error('Temporal replayed nothing.');
 }
 
 /** Temporal's error contains the message in a debug dump. */
 const quoted = /message: "(?<message>(?:[^"\\]|\\.)*)"/v;
 
-const failureOf = (error: NonNullable<ReplayResult['error']>, eventId: number): Failure => ({
-  diverges: error instanceof DeterminismViolationError,
-  eventId,
-  message: quoted.exec(error.message)?.groups?.['message'] ?? error.message,
-});
-
-type Subject = { readonly workflowId: string; readonly type: string; readonly history: History };
-
-function present({ workflowId, type, history }: Subject, failure: Failure | undefined): Answer {
-  const events = history.events ?? [];
-  const known = { workflow_id: workflowId, workflow_type: type, events: events.length };
-  if (!failure) {
-    return {
-      text: `It replays: all ${events.length} events of ${workflowId} (${type}) match the workflow code.`,
-      data: { ...known, replays: true, divergence: null },
-    };
-  }
-
-  const { eventId, message, diverges } = failure;
-  const has = eventName(events[eventId - 1] ?? {});
-  const what = diverges ? 'diverges from the history' : 'fails';
+function present({ workflowId, type, history }: Subject, divergence: string | null): Answer {
+  const events = history.events?.length ?? 0;
+  const name = `${workflowId} (${type})`;
   return {
-    text: `It does not replay: at event ${eventId} of ${workflowId} (${type}) the workflow code ${what}.\n  The history has: ${has}\n  Temporal says:   ${message}\n${advice}`,
+    text:
+      divergence === null
+        ? `It replays: all ${events} events of ${name} match the workflow code.`
+        : `It does not replay: the workflow code does not match the history of ${name}.\n  Temporal says: ${divergence}\n${advice}`,
     data: {
-      ...known,
-      replays: false,
-      divergence: { event_id: eventId, history_has: has, temporal_says: message },
+      workflow_id: workflowId,
+      workflow_type: type,
+      events,
+      replays: divergence === null,
+      divergence,
     },
-    failed: true,
+    failed: divergence !== null,
   };
 }
 
 const advice =
   'With this code the workflow would be stuck. Run the version that it began under, or keep its behaviour for\nold workflows (patched), and replay again. Nothing is lost: it continues as soon as the code matches.';
-
-/** An event in the terms of Temporal's Web UI, such as `activity task scheduled`. */
-const eventName = (event: NonNullable<History['events']>[number]): string =>
-  (
-    Object.entries(event).find(([key, value]) => key.endsWith('EventAttributes') && value)?.[0] ??
-    ''
-  )
-    .replace(/EventAttributes$/v, '')
-    .replaceAll(/[A-Z]/gv, ' $&')
-    .toLowerCase();

@@ -9,7 +9,7 @@ import { migrateDatabase, restore, secretKey, storage } from './installation.ts'
 import { keys } from './keys.ts';
 import { operatorKeys } from './operator-keys.ts';
 import { listPosts } from './posts/list-posts.ts';
-import { refreshAnalytics, retryOne, settleOne } from './posts/lifecycle.ts';
+import { retryOne, settleOne } from './posts/lifecycle.ts';
 import { replayPosts } from './posts/replay-posts.ts';
 import { retryNow } from './posts/retry-now.ts';
 import { showPost } from './posts/show-post.ts';
@@ -49,7 +49,6 @@ const groups: Readonly<
   'secret-key': ['The key that seals secrets', secretKey],
   channel: ['Accounts of a workspace', channels],
   post: ['Posts of all workspaces', posts],
-  analytics: ['Metrics of posts', { refresh: refreshAnalytics }],
   workflow: ['Workflows of posts', { replay: replayWorkflow }],
 };
 

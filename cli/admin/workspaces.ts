@@ -58,18 +58,6 @@ const plan = adminCommand({
   },
 });
 
-const rename = adminCommand({
-  brief: 'Renames a workspace',
-  args: { ...workspaceArgs, name: 'For people' },
-  run: async ({ em }, { workspaceId: id, name }) => {
-    await editWorkspace(em, {}, id, { name });
-    return {
-      text: `Workspace ${id} is called ${name.trim()}`,
-      data: { workspace_id: id, name: name.trim() },
-    };
-  },
-});
-
 const remove = adminCommand({
   brief: 'Deletes a workspace with everything in it, in the background',
   args: workspaceArgs,
@@ -90,7 +78,7 @@ const remove = adminCommand({
   },
 });
 
-export const workspaces = { create, list, plan, rename, delete: remove };
+export const workspaces = { create, list, plan, delete: remove };
 
 const showQuotas = adminCommand({
   brief: 'Shows the quotas of a workspace and their usage',

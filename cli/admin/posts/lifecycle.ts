@@ -6,7 +6,6 @@ import type { Em } from '../../../db/orm.ts';
 import { query } from '../../../db/query.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { isId } from '../../../domain/json-schema.ts';
-import { refreshPost } from '../../../services/analytics/refresh-metrics.ts';
 import { text, toggle } from '../../flags.ts';
 import { adminCommand } from '../command.ts';
 import { oneLine } from '../../table.ts';
@@ -67,39 +66,6 @@ function assertHasPlan({ workspaceId, plan }: Omit<OperatedPost, 'postId'>): voi
     );
   }
 }
-
-/** Has the errors of the API's call. */
-export const refreshAnalytics = adminCommand({
-  brief: "Refreshes a post's metrics early, within the limits of its networks",
-  args: postArgs,
-  run: async ({ orm, em, now, networks: { rules } }, { post }) => {
-    const { postId, workspaceId } = await findPost(em, post);
-    const { channels } = await refreshPost({ orm, now, rules }, workspaceId, postId); // The schedule reads them.
-    if (channels.length === 0) {
-      throw new AppError(
-        'not_found',
-        `No channel has published post ${postId}: there are no metrics.`,
-      );
-    }
-
-    const lines = channels.map(
-      ({ channel_id: id, platform, refresh, next_at: nextAt }) =>
-        `${platform}, channel ${id}: ${messages[refresh]}${nextAt && refresh !== 'queued' ? `; next at ${nextAt}` : ''}`,
-    );
-    return {
-      text: lines.join('\n'),
-      data: { post_id: postId, workspace_id: workspaceId, channels },
-    };
-  },
-});
-
-const messages = {
-  queued:
-    'read within five minutes, within the network’s limits, while the worker and Temporal run',
-  not_yet: 'read a moment ago, or delayed by a rate limit or a network that is read less often',
-  gone: 'the post no longer exists on the network',
-  not_read: 'cannot be read: the channel needs reconnecting, or the post was settled by hand',
-} as const;
 
 /** A post and its workspace. */
 export type OperatedPost = {

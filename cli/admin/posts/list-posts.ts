@@ -1,7 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import { isFailedOrUnconfirmed, isOpenChannel, shownStatus } from '../../../db/channel-status.ts';
 import { countLatePosts, type LatePosts } from '../../../db/late-posts.ts';
-import type { Em } from '../../../db/orm.ts';
 import { dueAt, isOpenPost } from '../../../db/post-status.ts';
 import { query } from '../../../db/query.ts';
 import type { ChannelErrorCode } from '../../../domain/channel-error.ts';
@@ -17,25 +16,26 @@ import { adminCommand } from '../command.ts';
 import { beginning, oneLine } from '../../table.ts';
 import { assertWorkspaceExists } from '../workspaces.ts';
 
-type PostRow = {
-  id: string;
-  workspace_id: string;
-  status: PostStatus;
-  due_at: Date | null;
-  updated_at: Date;
-  /** Of all its channels. */
-  statuses: ShownChannelStatus[];
+type ChannelRow = {
+  readonly channel_id: string;
+  readonly platform: string;
+  readonly handle: string;
+  readonly status: ChannelStatus;
+  readonly error_code: ChannelErrorCode | null;
+  readonly error: string | null;
+  readonly retry_at: string | null;
 };
 
-type ChannelRow = {
-  post_id: string;
-  channel_id: string;
-  platform: string;
-  handle: string;
-  status: ChannelStatus;
-  error_code: ChannelErrorCode | null;
-  error: string | null;
-  retry_at: Date | null;
+type PostRow = {
+  readonly id: string;
+  readonly workspace_id: string;
+  readonly status: PostStatus;
+  readonly due_at: Date | null;
+  readonly updated_at: Date;
+  /** Of all its channels. */
+  readonly statuses: readonly ShownChannelStatus[];
+  /** The affected ones. */
+  readonly channels: readonly ChannelRow[];
 };
 
 type Kind = {
@@ -96,120 +96,74 @@ export const listPosts = adminCommand({
       await assertWorkspaceExists(em, workspaceId);
     }
 
-    const ofWorkspace =
-      workspaceId === undefined ? sql`` : sql`and p.workspace_id = ${workspaceId}`;
-    const found = await query(
-      em,
-      sql<PostRow>`
-      select p.id, p.workspace_id, p.status, ${due} as due_at, p.updated_at,
-        array(select ${shownStatus} from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id) as statuses
-      from posts p
-      where ${kind.posts(at)} ${ofWorkspace} order by ${kind.order} limit ${limit + 1}`,
-    );
-    const rows = found.slice(0, limit);
+    const found = await query(em, selectPosts(kind, at, workspaceId, limit + 1));
     const hasMore = found.length > limit;
-    const channels = await channelsOf(em, kind, rows);
-    const posts = rows.map((row) => view(row, channels.get(row.id) ?? []));
-    const lines = posts.map((post) => lineOf(post, at.getTime()));
-    const end = hasMore
-      ? `\nThere are more: use --limit ${Math.min(9999, limit * 10)}, or --workspace for one workspace.`
-      : '';
+    const posts = found.slice(0, limit).map(view);
     const late =
-      kind === kinds.overdue && lines.length > 0
+      kind === kinds.overdue && posts.length > 0
         ? await countLatePosts(em, {
             now: sql<Date>`${at}::timestamptz`,
             lateByMs: overdueMs,
             workspaceId,
           })
         : null;
+    const lines = [
+      ...(posts.length === 0 ? [kind.nothing] : posts.map(textOf)),
+      ...(hasMore ? [`There are more: --limit ${Math.min(9999, limit * 10)} lists them.`] : []),
+      ...(late ? totals(late) : []),
+    ];
     return {
-      text: lines.length === 0 ? kind.nothing : lines.join('\n') + end + (late ? totals(late) : ''),
+      text: lines.join('\n'),
       data: { posts, has_more: hasMore, ...(late && { late }) },
     };
   },
 });
 
 /** The number of all overdue posts, and of their channels by reason. */
-const totals = ({ posts, oldest_seconds: oldest, channels }: LatePosts): string =>
-  [
-    `\nOverdue posts: ${posts}, the oldest due ${distance(-(oldest ?? 0) * 1000)}.`,
-    ...channels.map(
-      ({ reason, code, platform, channels: many, oldest_seconds: seconds }) =>
-        `    ${[reason, code, platform].filter(Boolean).join(' ')}: ${many}, the oldest due ${distance(-seconds * 1000)}`,
-    ),
-  ].join('\n');
+const totals = ({ posts, oldest_seconds: oldest, channels }: LatePosts): string[] => [
+  `Overdue posts: ${posts}, the oldest by ${minutes(oldest ?? 0)}.`,
+  ...channels.map(
+    ({ reason, code, platform, channels: many, oldest_seconds: seconds }) =>
+      `    ${[reason, code, platform].filter(Boolean).join(' ')}: ${many}, the oldest by ${minutes(seconds)}`,
+  ),
+];
 
-async function channelsOf(
-  em: Em,
-  kind: Kind,
-  posts: readonly PostRow[],
-): Promise<Map<string, ChannelRow[]>> {
-  const rows = posts.length
-    ? await query(
-        em,
-        sql<ChannelRow>`
-          select pc.post_id, pc.channel_id, c.platform, c.handle, pc.status, pc.error_code, pc.error, pc.retry_at
-          from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-          where pc.post_id = any(${posts.map(({ id }) => id)}) and ${kind.channels} order by pc.position`,
-      )
-    : [];
-  return Map.groupBy(rows, (row) => row.post_id);
-}
+const minutes = (seconds: number): string => `${Math.floor(seconds / 60)} min`;
 
-const view = (post: PostRow, channels: readonly ChannelRow[]) => ({
-  id: post.id,
-  workspace_id: post.workspace_id,
-  status: post.status,
-  outcome: outcomeOf(post.status, post.statuses),
-  due_at: post.due_at?.toISOString() ?? null,
-  updated_at: post.updated_at.toISOString(),
-  channels: channels.map(({ post_id: _post, retry_at: at, ...row }) => ({
-    ...row,
-    retry_at: at?.toISOString() ?? null,
-  })),
+const selectPosts = (kind: Kind, at: Date, workspaceId: string | undefined, most: number) =>
+  sql<PostRow>`
+    select p.id, p.workspace_id, p.status, ${due} as due_at, p.updated_at,
+      array(select ${shownStatus} from post_channels pc where pc.post_id = p.id and pc.workspace_id = p.workspace_id) as statuses,
+      array(
+        select json_build_object('channel_id', pc.channel_id, 'platform', c.platform, 'handle', c.handle,
+          'status', pc.status, 'error_code', pc.error_code, 'error', pc.error,
+          'retry_at', to_char(pc.retry_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+        from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+        where pc.post_id = p.id and pc.workspace_id = p.workspace_id and ${kind.channels} order by pc.position
+      ) as channels
+    from posts p
+    where ${kind.posts(at)} ${workspaceId === undefined ? sql`` : sql`and p.workspace_id = ${workspaceId}`}
+    order by ${kind.order} limit ${most}`;
+
+const view = ({ statuses, due_at: dueTime, updated_at: updatedAt, ...post }: PostRow) => ({
+  ...post,
+  outcome: outcomeOf(post.status, statuses),
+  due_at: dueTime?.toISOString() ?? null,
+  updated_at: updatedAt.toISOString(),
 });
 
-type PostLine = ReturnType<typeof view>;
-
-const nextAttempt = (at: string, nowMs: number): string =>
-  Date.parse(at) > nowMs
-    ? `next attempt ${at}`
-    : `the next attempt was due ${distance(Date.parse(at) - nowMs)}`;
-
-function lineOf(post: PostLine, nowMs: number): string {
-  const { id, status, outcome, due_at: at, workspace_id: workspace } = post;
-  const late = at === null ? '' : `, due ${at} (${distance(Date.parse(at) - nowMs)})`;
-  const lines = post.channels.map((channel) =>
-    [
-      `    ${channel.channel_id}  ${channel.platform} ${oneLine(channel.handle)}: ${channel.status}`,
-      // The error of an attempt that is over says nothing of the one under way.
-      ...(channel.status === 'publishing'
-        ? []
-        : [
-            channel.error_code ?? '',
-            channel.retry_at === null ? '' : nextAttempt(channel.retry_at, nowMs),
-            beginning(channel.error ?? '', 240),
-          ]),
-    ]
-      .filter(Boolean)
-      .join('  '),
-  );
-  return [`${id}  ${outcome ?? status}${late}  workspace ${workspace}`, ...lines].join('\n');
-}
-
-const units = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-  ['s', 1000],
-] as const;
-
-/** Formats the distance from now: `3 h ago`, `in 12 min`. @param ms Milliseconds from now. */
-const distance = (ms: number): string => (ms > 0 ? `in ${roughly(ms)}` : `${roughly(ms)} ago`);
-
-/** Formats a duration: `3 h`, `12 min`. @param ms Milliseconds, also negative. */
-function roughly(ms: number): string {
-  const length = Math.abs(ms);
-  const [unit, size] = units.find(([, least]) => length >= least) ?? ['s', 1000];
-  return `${Math.floor(length / size)} ${unit}`;
+function textOf({ channels, ...post }: ReturnType<typeof view>): string {
+  const dueTime = post.due_at === null ? '' : `, due ${post.due_at}`;
+  const lines = channels.map(({ channel_id: id, platform, handle, status, ...row }) => {
+    const error = [
+      row.error_code,
+      row.retry_at && `next attempt ${row.retry_at}`,
+      beginning(row.error ?? '', 240),
+    ];
+    // The error of an attempt that is over says nothing of the one under way.
+    const shown = status === 'publishing' ? [] : error.filter(Boolean);
+    return [`    ${id}  ${platform} ${oneLine(handle)}: ${status}`, ...shown].join('  ');
+  });
+  const heading = `${post.id}  ${post.outcome ?? post.status}${dueTime}  workspace ${post.workspace_id}`;
+  return [heading, ...lines].join('\n');
 }

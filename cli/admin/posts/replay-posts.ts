@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { retryPost } from '../../../services/posts/retry-post.ts';
 import { isFailedOrUnconfirmed } from '../../../db/channel-status.ts';
 import type { Em } from '../../../db/orm.ts';
-import { dueAt, isOpenPost } from '../../../db/post-status.ts';
+import { dueAt } from '../../../db/post-status.ts';
 import { query } from '../../../db/query.ts';
 import {
   channelErrors,
@@ -13,7 +13,7 @@ import { AppError } from '../../../domain/errors.ts';
 import { lateSpacingMs } from '../../../domain/pacing.ts';
 import { UsageError } from '../../failures.ts';
 import type { Values } from '../../command.ts';
-import { pastTime, required, text, toggle } from '../../flags.ts';
+import { oneOf, pastTime, required, text, toggle } from '../../flags.ts';
 import { adminCommand, type CommandDeps } from '../command.ts';
 import { assertWorkspaceExists } from '../workspaces.ts';
 import { syncedSoon } from './lifecycle.ts';
@@ -23,7 +23,7 @@ const ofOutages = channelErrorCodes.filter(
   (code) => channelErrors[code].canRetryLater || code === 'too_late',
 );
 
-/** Selects posts that ended in this time, with channels that failed for one of these reasons. */
+/** Posts that ended in this time, with channels that failed for one of these reasons. */
 type Window = {
   readonly since: Date;
   readonly until: Date | undefined;
@@ -42,17 +42,16 @@ type FailedPost = {
   readonly channel_ids: readonly string[];
 };
 
-/** The result for a post. */
-type Outcome = {
-  readonly post: FailedPost;
-  /** Why it was not retried. */
-  readonly failure: string | null;
-};
+/** @property failure Why it was not retried. */
+type Outcome = { readonly post: FailedPost; readonly failure: string | null };
 
 const flags = {
   since: required(pastTime('2027-03-01T09:00:00Z, or how long ago it was, such as 2h')),
   until: pastTime('The same; now if omitted'),
-  code: text('Only channels with this error_code', 'CODE'),
+  code: oneOf(
+    channelErrorCodes.filter((code) => code !== 'unconfirmed'),
+    'Only channels with this error_code; unconfirmed ones may be live, and are never sent again',
+  ),
   workspace: text('Only of this workspace', 'WORKSPACE_ID'),
   dryRun: toggle('Only counts them'),
 };
@@ -81,29 +80,9 @@ export const replayPosts = adminCommand({
       outcomes.push({ post, failure });
     }
 
-    const { text: shown, data, ...end } = answer(outcomes, window, isDry);
-    const open = window.until === undefined ? await countOpen(deps.em, window) : 0;
-    const repeat = `${count(open, 'post')} with such a channel ${open === 1 ? 'is' : 'are'} still being sent to other channels: repeat this command when they have ended.`;
-    return {
-      text: open > 0 ? `${shown}\n${repeat}` : shown,
-      data: { ...data, still_open: open },
-      ...end,
-    };
+    return answer(outcomes, window, isDry);
   },
 });
-
-/** Counts the posts that a later replay retries too. */
-async function countOpen(em: Em, { codes, workspaceId }: Window): Promise<number> {
-  const [row] = await query(
-    em,
-    sql<{ posts: number }>`
-      select count(distinct p.id)::int as posts
-      from posts p join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
-      where ${isOpenPost('p')} and pc.status = 'failed' and pc.error_code = any(${[...codes]})
-        ${workspaceId === undefined ? sql`` : sql`and p.workspace_id = ${workspaceId}`}`,
-  );
-  return row?.posts ?? 0;
-}
 
 async function readWindow(
   em: Em,
@@ -117,23 +96,7 @@ async function readWindow(
     await assertWorkspaceExists(em, workspace);
   }
 
-  const codes = code === undefined ? ofOutages : [readCode(code)];
-  return { since, until, codes, workspaceId: workspace };
-}
-
-function readCode(given: string): ChannelErrorCode {
-  if (given === 'unconfirmed') {
-    throw new UsageError(
-      'An unconfirmed channel may have the post, and is never sent again: check the account, then use "post settle".',
-    );
-  }
-
-  const code = channelErrorCodes.find((known) => known === given);
-  if (code === undefined) {
-    throw new UsageError(`--code must be one of ${channelErrorCodes.join(', ')}; not "${given}".`);
-  }
-
-  return code;
+  return { since, until, codes: code ? [code] : ofOutages, workspaceId: workspace };
 }
 
 /**
@@ -180,15 +143,13 @@ function answer(outcomes: readonly Outcome[], window: Window, isDry: boolean) {
   const leftOut = outcomes.flatMap(({ post }) => post.left_out);
   const word = isDry ? 'would be' : 'are being';
   const lines = [
-    `${count(retried.length, 'post')} ${word} sent again${codesOf(retried.flatMap(({ post }) => post.codes))}.`,
-    ...retried.slice(0, listed).map(({ post }) => line(post, post.codes.join(', '))),
-    ...(retried.length > listed ? [`  … and ${retried.length - listed} more.`] : []),
-    ...(refused.length > 0 ? [`${count(refused.length, 'post')} could not be sent again:`] : []),
-    ...refused.slice(0, listed).map(({ post, failure }) => line(post, failure ?? '')),
+    `Posts that ${word} sent again: ${retried.length}${codesOf(retried.flatMap(({ post }) => post.codes))}.`,
+    ...listing(retried, ({ post }) => post.codes.join(', ')),
+    ...(refused.length > 0 ? [`Posts that could not be sent again: ${refused.length}`] : []),
+    ...listing(refused, ({ failure }) => failure ?? ''),
     ...(leftOut.length > 0
-      ? [`Left out: ${count(leftOut.length, 'channel')}${codesOf(leftOut)}.`]
+      ? [`Channels that are left out: ${leftOut.length}${codesOf(leftOut)}. ${whyLeftOut}`]
       : []),
-    ...(leftOut.length > 0 ? [whyLeftOut] : []),
     ...(isDry || retried.length === 0 ? [] : [syncedSoon]),
   ];
   const view = ({ post: { plan: _plan, channel_ids: _ids, ...post }, failure }: Outcome) => ({
@@ -212,11 +173,12 @@ function answer(outcomes: readonly Outcome[], window: Window, isDry: boolean) {
 const whyLeftOut =
   'A retry alone does not help these. --code CODE retries one kind, but never an unconfirmed channel: see "post list --unconfirmed".';
 
-const line = (post: FailedPost, what: string): string =>
-  `  ${post.post_id}  workspace ${post.workspace_id}  ${what}`;
-
-const count = (number: number, what: string): string =>
-  `${number} ${what}${number === 1 ? '' : 's'}`;
+const listing = (some: readonly Outcome[], what: (one: Outcome) => string): string[] => [
+  ...some
+    .slice(0, listed)
+    .map((one) => `  ${one.post.post_id}  workspace ${one.post.workspace_id}  ${what(one)}`),
+  ...(some.length > listed ? [`  … and ${some.length - listed} more.`] : []),
+];
 
 /** Formats how often each code occurs: ` (rate_limited 2, too_late 1)`. */
 function codesOf(codes: readonly string[]): string {

@@ -3,7 +3,6 @@ import test from 'ava';
 import { claimDue } from '../../../activities/refresh-metrics/due-reads.ts';
 import type { Platform } from '../../../networks/registry.ts';
 import { read, measuredNetwork } from '../../activities/measured-network.ts';
-import { adminOf } from '../../cli/admin/admin.ts';
 import { postMetricsWorkflowId } from '../../../workflows/messages.ts';
 import { newClient } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
@@ -76,7 +75,7 @@ test('metrics of each published channel are queued, unless they were just read o
 });
 
 test('a network that is read once a day reports its next read, which then happens', async (t) => {
-  const { id, one, set, refresh, punctual } = await publishedPost(t, 'x');
+  const { one, set, refresh, punctual } = await publishedPost(t, 'x');
   const nextAt = async () => {
     const sql = `select next_metrics_at from post_channels where channel_id = ?`;
     const [row] = await punctual.orm.em
@@ -93,8 +92,6 @@ test('a network that is read once a day reports its next read, which then happen
   const next_at = new Date(Date.parse(readAt) + 24 * 3600 * second).toISOString();
   t.like((await refresh())[0], { refresh: 'not_yet', next_at });
   t.is(await nextAt(), next_at);
-  const { text } = await adminOf(punctual).call('analytics', 'refresh', id);
-  t.true(text.includes(`read less often; next at ${next_at}`), text);
 
   await set(one, `metrics_updated_at = '${ago(25)}', next_metrics_at = '${ago(1)}'`);
   t.like((await refresh())[0], { refresh: 'queued' });
@@ -180,14 +177,6 @@ test('an unknown post is 404, and a draft has nothing to read', async (t) => {
     status: 202,
     body: { post_id: id, channels: [] },
   });
-});
-
-test('an operator refreshes the metrics of a post by its id', async (t) => {
-  const { id, one, punctual } = await publishedPost(t);
-  const { data, text } = await adminOf(punctual).call('analytics', 'refresh', id);
-  t.is(data.post_id, id);
-  t.like(data.channels[0], { channel_id: one, refresh: 'queued' });
-  t.regex(text, /mastodon, channel .*: read within five minutes/v);
 });
 
 needs('temporal')('metrics arrive soon after a refresh', async (t) => {

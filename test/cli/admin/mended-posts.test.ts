@@ -161,9 +161,9 @@ test('failures of an outage are retried by due time, and failures that a retry c
   t.false(isBad);
   t.regex(
     text,
-    /^3 posts would be sent again \(too_late 1, rate_limited 1, internal 1, network_unavailable 2\)\.$/mv,
+    /^Posts that would be sent again: 3 \(too_late 1, rate_limited 1, internal 1, network_unavailable 2\)\.$/mv,
   );
-  t.regex(text, /^Left out: 9 channels \(.*unconfirmed 2/mv);
+  t.regex(text, /^Channels that are left out: 9 \(.*unconfirmed 2/mv);
   t.deepEqual(await statuses(late), ['failed']);
 
   const { data: done } = await replay('--since', '2h');
@@ -202,13 +202,12 @@ test('a dry run changes nothing', async (t) => {
   );
 });
 
-test('a named code is retried, and no other; a post that is still being sent is counted', async (t) => {
+test('a named code is retried, and no other, also not of a post that is still being sent', async (t) => {
   const { failed, statuses, replay, em } = await workspaceOfFailures(shared());
   const post = await failed(['access_lost', 'network_unavailable']);
   const open = await failed(['access_lost', 'network_unavailable']);
   await em.execute(`update posts set status = 'publishing' where id = ?`, [open]);
-  const { text, data } = await replay('--since', '1d', '--code', 'access_lost');
-  t.regex(text, /^1 post with such a channel is still being sent .* repeat this command/mv);
+  const { data } = await replay('--since', '1d', '--code', 'access_lost');
   t.is(data.retried.length, 1);
   t.deepEqual(data.retried[0].codes, ['access_lost']);
   t.deepEqual(await statuses(post), ['publishing', 'failed']);
@@ -267,7 +266,7 @@ test('a post that cannot be retried is named with the reason, and does not stop 
   t.deepEqual(idsOf(data.retried), [fine]);
   t.like(data.refused[0], { post_id: without });
   t.regex(data.refused[0].error, /^This workspace has no active plan,/v);
-  t.regex((await replayAll('--since', '1h')).text, /^1 post could not be sent again:$/mv);
+  t.regex((await replayAll('--since', '1h')).text, /^Posts that could not be sent again: 1$/mv);
 });
 
 test('an invalid time or code is refused, and nothing is retried', async (t) => {
@@ -283,8 +282,8 @@ test('an invalid time or code is refused, and nothing is retried', async (t) => 
     [['--since', '2w'], /--since: it must be a time/v],
     [['--since', '1h', '--until', 'x'], /--until: it must be a time/v],
     [['--since', '1h', '--until', '2h'], /--until must be later than --since/v],
-    [['--since', '1h', '--code', 'gone'], /--code must be one of .*rate_limited/v],
-    [['--since', '1h', '--code', 'unconfirmed'], /never sent again.*post settle/v],
+    [['--since', '1h', '--code', 'gone'], /rate_limited/v],
+    [['--since', '1h', '--code', 'unconfirmed'], /"unconfirmed"/v],
   ];
   const refusals = wrong.map(
     ([words, reason]) => [['post', 'replay', ...words], 'UsageError', reason] as const,

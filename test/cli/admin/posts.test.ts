@@ -62,8 +62,8 @@ test('overdue posts of all workspaces are listed, the most overdue first, withou
   t.is(data.has_more, true);
   t.like(data.posts[0], { id: hours, status: 'scheduled' });
   t.like(data.posts[0].channels[0], { channel_id: other.channel, status: 'scheduled' });
-  t.regex(text, new RegExp(`^${hours}  scheduled, due .*Z \\(2 h ago\\)`, 'v'));
-  t.regex(text, /There are more: use --limit 10/v);
+  t.regex(text, new RegExp(`^${hours}  scheduled, due .*Z  workspace`, 'v'));
+  t.regex(text, /There are more: --limit 10 lists them/v);
 
   await punctual.orm.em
     .fork()
@@ -77,7 +77,7 @@ test('overdue posts of all workspaces are listed, the most overdue first, withou
   const retrying = { reason: 'retrying', code: 'network_unavailable', platform: 'mastodon' };
   t.like(late, { posts: 2, channels: [retrying, { reason: 'waiting', code: null }] });
   const after = (await call('post', 'list', '--overdue')).text;
-  t.regex(after, /\nOverdue posts: 2, .*2 h ago.*\n {4}retrying network_un.*: 1, .*\n {4}wai/v);
+  t.regex(after, /\nOverdue posts: 2, .* 120 min.*\n {4}retrying network_un.*: 1, .*\n {4}wai/v);
 
   const ended = `update post_channels set status = 'published' where post_id = ?`;
   await punctual.orm.em.fork().execute(ended, [hours]);
@@ -98,10 +98,7 @@ test('a post that waits for its retry is overdue, and shows the time and reason 
   );
   const own = ['--workspace', client.workspaceId];
   const { text } = await adminOf(punctual).call('post', 'list', '--overdue', ...own);
-  t.regex(
-    text,
-    /retrying {2}rate_limited {2}the next attempt was due 1 min ago {2}Too {2}\[31mfast. y+…\n/v,
-  );
+  t.regex(text, /retrying {2}rate_limited {2}next attempt \S+Z {2}Too {2}\[31mfast. y+…\n/v);
 });
 
 // Its own database, because posts are listed over all workspaces.
