@@ -6,17 +6,13 @@ export type DatabaseClock = ReturnType<typeof createDatabaseClock>;
 
 type WarningLog = { readonly warn: (fields: object, message: string) => void };
 
-/** Interval of measurements, in milliseconds. A machine's clock may be set, and a machine may sleep. */
+/** A machine's clock may be set, and a machine may sleep. */
 const intervalMs = 10_000;
 
-/** In milliseconds. Logs a warning each time the difference changes by this much. */
+/** Logs a warning each time the difference changes by this much. */
 const notableMs = 2000;
 
-/**
- * Clock of the database, on which all processes agree whatever their machines' clocks show.
- *
- * @param machineNow This machine's wall clock, in milliseconds since 1970, which continues while the machine sleeps.
- */
+/** Clock of the database, on which all processes agree whatever their machines' clocks show. */
 export function createDatabaseClock(
   orm: Orm,
   log: WarningLog,
@@ -25,20 +21,14 @@ export function createDatabaseClock(
   let aheadMs = 0;
   let loggedMs = 0;
 
-  /** Compares this machine's clock with the database's. @throws if the database does not respond. */
   const measure = async (): Promise<void> => {
     const askedMs = machineNow();
-    const [row] = await query(
-      orm.em.fork(),
-      sql<{
-        now_ms: number;
-      }>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`,
-    );
-    const answeredMs = machineNow();
+    const [row] = await query(orm.em.fork(), sql<{ now: Date }>`select clock_timestamp() as now`);
+    const nowMs = row?.now.getTime() ?? machineNow();
     // The database read its clock at some moment in between. A slow response is imprecise, so correct only what it
     // disproves.
-    const [leastMs, mostMs] = [(row?.now_ms ?? 0) - answeredMs, (row?.now_ms ?? 0) - askedMs];
-    if (row && (aheadMs < leastMs || aheadMs > mostMs)) {
+    const [leastMs, mostMs] = [nowMs - machineNow(), nowMs - askedMs];
+    if (aheadMs < leastMs || aheadMs > mostMs) {
       aheadMs = (leastMs + mostMs) / 2;
     }
 
@@ -64,7 +54,6 @@ export function createDatabaseClock(
     return () => clearInterval(timer);
   };
 
-  /** This machine's clock, corrected by the last measurement. */
   const now = (): Date => new Date(machineNow() + aheadMs);
   return { now, measure, keep };
 }

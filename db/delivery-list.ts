@@ -4,7 +4,7 @@ import type { DeliveryStatus } from './entities/webhooks.ts';
 import type { Em } from './orm.ts';
 import { queryPlanned } from './query.ts';
 
-/** Limit of attempts per delivery, shown and kept at a replay, so that responses stay small after many replays. */
+/** Attempts of a delivery that are shown, and kept at a replay. */
 export const shownAttempts = 50;
 
 export type DeliveryRow = {
@@ -28,7 +28,6 @@ export type DeliveryRow = {
     | null;
 };
 
-/** Selects deliveries of an endpoint; all conditions must hold. */
 export type DeliveryFilter = {
   readonly limit: number;
   readonly id?: string | undefined;
@@ -39,8 +38,8 @@ export type DeliveryFilter = {
 };
 
 /**
- * Selects an endpoint's deliveries with their newest attempts, newest first. One statement, because a second one could
- * show an attempt whose outcome the first did not see.
+ * Selects an endpoint's deliveries with their newest attempts. One statement, because a second one could show an attempt
+ * whose outcome the first did not see.
  */
 export function selectDeliveries(
   em: Em,
@@ -75,11 +74,9 @@ export type Replayed = { readonly id: string } | { readonly since: Date };
 type Round = { readonly id: string; readonly round: number };
 
 /**
- * Starts a new round of six attempts for deliveries of an endpoint: ended ones first, then those that wait for their
- * next attempt. Skips deliveries with an attempt that is under way or due, so a repeated call starts nothing twice, and
- * of many also test calls, whose caller has seen the result. The caller holds the endpoint, as its deletion does.
- *
- * @param most Limit per call, so that statements and their locks stay short.
+ * Starts a new round of attempts for up to `most` deliveries: ended ones first, then those that wait. Skips deliveries
+ * with an attempt that is under way or due, so a repeated call starts nothing twice, and of many also test calls. The
+ * caller holds the endpoint, as its deletion does.
  */
 export async function beginRounds(
   em: Em,
@@ -101,12 +98,7 @@ export async function beginRounds(
   return [...begun, ...(await beginOldest(em, workspaceId, waiting, most - begun.length))];
 }
 
-/**
- * Oldest first. Attempt numbers continue, and attempts beyond the shown ones are deleted. Locks in a fixed order against
- * deadlocks; a concurrent call waits, finds the deliveries due and skips them.
- *
- * @param which SQL: a condition for an index.
- */
+/** Oldest first, so that locks are taken in one order. Attempt numbers continue, and those not shown are deleted. */
 const beginOldest = (
   em: Em,
   workspaceId: string,

@@ -18,7 +18,6 @@ export type EventSearch = {
   /** Empty for all. */
   readonly types: readonly EventType[];
   readonly postId: string | undefined;
-  /** Inclusive. */
   readonly from: Date | undefined;
   /** Exclusive. */
   readonly to: Date | undefined;
@@ -65,9 +64,8 @@ export async function readPlace(em: Em, workspaceId: string): Promise<Place> {
 export const numberedAtOnce = 5000;
 
 /**
- * Numbers committed events without gaps. The lock on the workspace lets one call number at a time, and the statement
- * after it sees the numbers of the call before. Skips rows that the sweep deletes, which itself waits for the
- * workspace. The ids are an array, so that each row is found by its key even in a large table.
+ * Numbers committed events without gaps, one call at a time. Skips rows that the sweep deletes, which itself waits for
+ * the workspace. The ids are an array, so that each row is found by its key even in a large table.
  */
 export const numberEvents = (em: Em, workspaceId: string): Promise<Place> =>
   em.transactional(async (tx) => {
@@ -91,7 +89,7 @@ export const numberEvents = (em: Em, workspaceId: string): Promise<Place> =>
 /** Bytes of the bodies of a page of events. A page has one event at least. */
 const mostBytes = 2_000_000;
 
-/** Reads a page of numbered events in their order. @returns the rows, and whether more follow. */
+/** Reads a page of numbered events in their order. */
 export async function selectEvents(
   em: Em,
   workspaceId: string,

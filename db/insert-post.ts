@@ -13,7 +13,6 @@ import { sameText } from './same-text.ts';
 
 // The statement that stores a post. Plain SQL takes a fifth of the time of entities.
 
-/** A new post, with its channels in their order. */
 export type NewPost = Pick<
   Post,
   | 'id'
@@ -44,9 +43,9 @@ type NewChannel = Pick<
  * Inserts a post, its channels, its entry in the audit log and the event of a scheduled one, and takes their quota, in
  * one statement.
  *
- * @param takesQuotaFirst Waits for other changes of the workspace, so that the count is exact.
+ * @param takesQuotaFirst Waits for other changes of the workspace, so that the count is exact, and throws
+ *   `quota_exceeded`.
  * @returns false, with nothing stored, if the statement saw no room for the post, or the workspace changed meanwhile.
- * @throws AppError `quota_exceeded`, only with `takesQuotaFirst`.
  */
 export async function insertPost(
   em: Em,
@@ -79,7 +78,6 @@ const scheduledEvent = (workspaceId: string, post: PostView) =>
 /** A new draft is stored as synced: it needs no workflow. */
 const firstRevision = 1;
 
-/** Inserts no row without room in the quotas. */
 const postRow = (post: NewPost) => sql`
   insert into posts
     (id, workspace_id, body, thread, scheduled_at, timezone, status, synced_revision, video, warning, warnings, tags, metadata,

@@ -5,7 +5,6 @@ import type { Em } from './orm.ts';
 import { dueAt, isOpenPost } from './post-status.ts';
 import { query } from './query.ts';
 
-/** Posts that are later than some time, and the channels that they are late on. */
 export type LatePosts = {
   readonly posts: number;
   /** Lateness of the oldest; null without late posts. */
@@ -27,13 +26,9 @@ export type LatePosts = {
 /** Bounds the cost of a call. The oldest posts are counted first. */
 const mostPosts = 50_000;
 
-type Lateness = {
-  readonly now: RawBuilder<Date>;
-  readonly lateByMs: number;
-  readonly workspaceId?: string | undefined;
-};
+type Lateness = { now: RawBuilder<Date>; lateByMs: number; workspaceId?: string | undefined };
 
-/** Counts all posts that are late, by reason. Reads the index `posts_due`, which holds open posts only. */
+/** Counts all posts that are late, by reason, along the index `posts_due`. */
 export async function countLatePosts(
   em: Em,
   { now, lateByMs, workspaceId }: Lateness,

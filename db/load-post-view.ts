@@ -30,13 +30,8 @@ const ownFiles = sql`case when pc.media is not null then (
     join media_files m on m.id = (own.file ->> 'media_id')::uuid and m.workspace_id = pc.workspace_id
     where m.deleted_at is null) end`;
 
-/**
- * Limit of a body, or of all texts of a thread together, in lists and analytics, in characters. A page has a hundred
- * posts, and full texts could make it megabytes.
- */
-const longestListed = 10_000;
-
-const most = sql.lit(longestListed);
+/** Limit of a body, or of all texts of a thread together, in lists and analytics, in characters. */
+const most = sql.lit(10_000);
 
 /** SQL: the texts of the post `p`, cut inside the database. A thread keeps all its parts. */
 export const cutTexts = sql`left(p.body, ${most}) as body,
@@ -69,7 +64,6 @@ const own = (column: 'body' | 'sent_text', longest?: number) => {
   return longest === undefined ? whole : sql`left(${whole}, ${longest}::int)`;
 };
 
-/** Configuration for showing a post. */
 export type PostPresentation = {
   /** Public URL of the API, for links to files. */
   readonly publicUrl: string;

@@ -14,9 +14,7 @@ type File = Pick<MediaFile, 'id' | 'workspaceId'>;
 
 /**
  * Finds a post that keeps a file from being deleted: one that is scheduled or being published, or any that the holder's
- * key may not change.
- *
- * @returns with a null id if the holder may not read the post.
+ * key may not change. Its id is null if the holder may not read the post.
  */
 export async function postThatKeeps(
   em: Em,
@@ -86,24 +84,15 @@ const namesFile = (channels: string, id: RawBuilder<unknown>): RawBuilder<boolea
   sql`exists (select from jsonb_each_text(coalesce(${sql.ref(`${channels}.options`)}, '{}')) option
     where option.value = ${id}::text)`;
 
-/** Accounts of one network with the same limits, and the waiting posts that use a file's own alt text there. */
-export type Destination = {
-  readonly platform: string;
-  readonly settings: Json;
-  readonly posts: number;
-  /** A sample of the posts. */
-  readonly ids: readonly string[];
-};
+/** Accounts of one network with the same limits, the waiting posts that use a file's own alt text there, and some ids. */
+type Destination = { platform: string; settings: Json; posts: number; ids: readonly string[] };
 
-const mostNamed = 5;
-
-/** Finds where scheduled and publishing posts send a file with its own alt text. */
 export const destinationsOf = (em: Em, { id, workspaceId }: File): Promise<Destination[]> =>
   queryPlanned(
     em,
     sql<Destination>`
       select c.platform, c.settings, count(distinct pc.post_id)::int as posts,
-        (array_agg(distinct pc.post_id::text))[1:${sql.lit(mostNamed)}] as ids
+        (array_agg(distinct pc.post_id::text))[1:5] as ids
       from post_media pm
       join post_channels pc on pc.post_id = pm.post_id and pc.workspace_id = pm.workspace_id and ${isOpenChannel}
       join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
@@ -119,11 +108,7 @@ const isUnused = sql<boolean>`not exists (
   and not exists (
     select from channels c where c.workspace_id = m.workspace_id and ${namesFile('c', sql`m.id`)})`;
 
-/**
- * Marks some files of all workspaces as deleted that are older than `days` and unused. No content leaves the database.
- *
- * @returns their ids.
- */
+/** Marks some files of all workspaces as deleted that are older than `days` and unused. @returns their ids. */
 export async function deleteUnused(em: Em, days: number, limit: number): Promise<string[]> {
   const locked = await query<{ id: string }>(
     em,

@@ -65,11 +65,8 @@ export async function assertSchema(orm: Orm): Promise<void> {
 }
 
 /**
- * Migrates the database to this version's schema. Safe to run concurrently: the first process migrates, and the others
- * wait for its lock and find nothing to do.
- *
- * Uses a connection of its own without the statement timeout of 20 s, because a migration of a large table may take
- * hours.
+ * Migrates the database to this version's schema, on a connection without statement timeout, since a large table may
+ * take hours. Of concurrent processes, the first migrates, and the others wait for its lock.
  *
  * @param onMigration Called with the name of each migration before it runs, also when it runs again after a wait.
  * @throws OtherSchemaError if a newer version has migrated the database, or it is too old.
@@ -94,16 +91,10 @@ export async function migrate(
   }
 }
 
-type SchemaSettings = { readonly databaseUrl: string; readonly migrates: boolean };
-
-/**
- * Migrates the database at the start of a process, or only checks its schema if the process may not migrate.
- *
- * @throws OtherSchemaError
- */
+/** Migrates the database at the start of a process, or only checks its schema. @throws OtherSchemaError */
 export const prepareSchema = (
   orm: Orm,
-  { databaseUrl, migrates }: SchemaSettings,
+  { databaseUrl, migrates }: { readonly databaseUrl: string; readonly migrates: boolean },
   onMigration: (name: string) => void,
 ): Promise<void> => (migrates ? migrate(databaseUrl, onMigration) : assertSchema(orm));
 

@@ -11,13 +11,7 @@ import { TypeOverrides } from 'pg';
 import { databaseConnection } from '../runtime/config/database-connection.ts';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
-import {
-  adaptStatements,
-  mayPrepare,
-  limitSession,
-  type Pool,
-  releaseBrokenConnections,
-} from './pool.ts';
+import { adaptStatements, limitSession, type Pool, releaseBrokenConnections } from './pool.ts';
 
 export type Orm = MikroORM;
 export type Em = Orm['em'];
@@ -31,7 +25,7 @@ type OrmOptions = {
 
 const keptAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
-/** Connects lazily: the first query opens the pool, so a process starts and recovers without its database. */
+/** Connects lazily, so a process starts and recovers without its database. */
 export function createOrm(databaseUrl: string, options: OrmOptions = {}): Orm {
   const { queryTimeoutMs = 20_000 } = options;
   const connection = databaseConnection(databaseUrl);
@@ -52,7 +46,7 @@ export function createOrm(databaseUrl: string, options: OrmOptions = {}): Orm {
         : { query_timeout: queryTimeoutMs, onConnect: limitSession(queryTimeoutMs) }),
       onPoolCreated: (pool: Pool) => {
         releaseBrokenConnections(pool);
-        adaptStatements(pool, mayPrepare(databaseUrl));
+        adaptStatements(pool);
       },
     },
     ensureDatabase: false, // A missing database means a mistyped name.
@@ -66,8 +60,8 @@ export function createOrm(databaseUrl: string, options: OrmOptions = {}): Orm {
 type Execute = PostgreSqlConnection['execute'];
 
 /**
- * Connection that sends values separately from the statement. MikroORM writes them into its text, so a post's text or a
- * token would appear in PostgreSQL's log at every error, and in `pg_stat_activity`.
+ * Sends values separately from the statement. MikroORM writes them into its text, so a post's text or a token would
+ * appear in PostgreSQL's log at every error, and in `pg_stat_activity`.
  */
 class BindingConnection extends PostgreSqlConnection {
   override execute: Execute = async (query, params = [], method = 'all', ctx, _loggerContext) => {
@@ -114,12 +108,7 @@ const mostValues = 65_535;
 
 /**
  * Converts MikroORM's placeholders (`?` for a value or a list, `??` for a name, `\?` for a question mark) to
- * PostgreSQL's.
- *
- * Binds values that may contain personal data: strings, times, bytes and JSON. Numbers, booleans and null stay in the
- * text, where their type is known.
- *
- * @throws RangeError if there are too many values.
+ * PostgreSQL's. Numbers, booleans and null stay in the text, where their type is known.
  */
 function bindValues(sql: string, given: readonly unknown[], platform: Platform): CompiledQuery {
   const values: unknown[] = [];

@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Em } from './orm.ts';
 import { query, queryPlanned } from './query.ts';
 import { queryTime } from '../domain/due-time.ts';
-import { AppError } from '../domain/errors.ts';
+import { wrongValue, type AppError } from '../domain/errors.ts';
 import { normalized } from '../domain/texts.ts';
 import type { ChannelResult, PostView } from '../domain/post-view.ts';
 import type { EndedOutcome, PostStatus } from '../domain/statuses.ts';
@@ -27,11 +27,7 @@ export type PostSearch = {
   readonly date_field?: PostTime;
 };
 
-/**
- * SQL: the post `p` fits the search, in parts that all have to hold.
- *
- * @throws AppError `invalid_request` that names a parameter which cannot be read.
- */
+/** SQL: the post `p` fits the search, in parts that all have to hold. */
 async function matchesSearch(
   em: Em,
   workspaceId: string,
@@ -118,13 +114,8 @@ async function hasChannel(
         ${channel_id === undefined ? sql`` : sql`and id = ${channel_id}`}
         ${platform === undefined ? sql`` : sql`and platform = ${platform}`}`,
   );
-  return [
-    await isOnOneOf(
-      em,
-      workspaceId,
-      channels.map(({ id }) => id),
-    ),
-  ];
+  const ids = channels.map(({ id }) => id);
+  return [await isOnOneOf(em, workspaceId, ids)];
 }
 
 /** Reading and sorting this many posts takes about 50 ms. */
@@ -151,10 +142,7 @@ async function isOnOneOf(
     : sql`exists (select ${ofChannels} and pc.post_id = p.id)`;
 }
 
-const refused = (name: string, message: string): AppError =>
-  new AppError('invalid_request', `?${name} ${message}.`, {
-    details: [{ path: `?${name}`, message }],
-  });
+const refused = (name: string, message: string): AppError => wrongValue(`?${name}`, message);
 
 type Target = Pick<
   ChannelResult,

@@ -21,13 +21,9 @@ const compiler = new Kysely<unknown>({
 });
 
 /**
- * Runs a prepared statement, within the transaction of `em` if there is one. Values are bound, and PostgreSQL plans the
- * statement once per connection. Pass a list as one value, `any(${list})`, so that its length does not change the text.
- *
- * Times are `Date`, but strings within JSON; `bigint` and `numeric` are strings.
- *
- * @returns the rows of `select` or `returning`.
- * @throws DriverException of MikroORM, without the values.
+ * Runs a prepared statement, within the transaction of `em` if there is one. Pass a list as one value, `any(${list})`,
+ * so that its length does not change the text. Times are `Date`, but strings within JSON; `bigint` and `numeric` are
+ * strings. Errors are DriverExceptions of MikroORM, without the values.
  */
 export async function query<Row>(em: Em, statement: RawBuilder<Row>): Promise<Row[]> {
   const compiled = statement.compile(compiler);
@@ -36,9 +32,8 @@ export async function query<Row>(em: Em, statement: RawBuilder<Row>): Promise<Ro
 }
 
 /**
- * Like `query`, but PostgreSQL plans the statement at each call, for its values. Use it for lists, sums and sets of a
- * workspace's rows: the best index depends on the number of rows, and a generic plan assumes the average. With one, a
- * list of failed posts would read every post of a large workspace.
+ * Like `query`, but PostgreSQL plans the statement at each call. Use it for lists, sums and sets of a workspace's rows,
+ * where the best index depends on the number of rows.
  */
 export const queryPlanned = <Row>(em: Em, statement: RawBuilder<Row>): Promise<Row[]> =>
   run(em, statement.compile(compiler));

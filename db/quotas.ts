@@ -19,24 +19,21 @@ export async function countQuotas(em: Em, workspaceId: string): Promise<Quotas> 
  * Counts scheduled posts and drafts of a workspace, along an index. Posts being published count as scheduled, because a
  * cancel, which is never refused, makes drafts of them.
  */
-export async function countPosts(
-  em: Em,
-  workspaceId: string,
-): Promise<Omit<PostUse, 'text_bytes'>> {
+export async function countPosts(em: Em, workspaceId: string) {
   const id = sql`${workspaceId}::uuid`;
   const [row] = await query(
     em,
-    sql<{ scheduled: number; drafts: number }>`
+    sql<Omit<PostUse, 'text_bytes'>>`
       select ${openPostsOf(id)} as scheduled, ${draftsOf(id)} as drafts`,
   );
   return row ?? { scheduled: 0, drafts: 0 };
 }
 
-/** SQL: the number of scheduled posts of a workspace. @param workspaceId Its id, as SQL. */
+/** SQL: the number of scheduled posts of a workspace. */
 const openPostsOf = (workspaceId: RawBuilder<unknown>): RawBuilder<number> =>
   sql`(select count(*)::int from posts where workspace_id = ${workspaceId} and ${isOpenPost()})`;
 
-/** SQL: the number of drafts of a workspace. @param workspaceId Its id, as SQL. */
+/** SQL: the number of drafts of a workspace. */
 const draftsOf = (workspaceId: RawBuilder<unknown>): RawBuilder<number> =>
   sql`(select count(*)::int from posts where workspace_id = ${workspaceId} and status = 'draft')`;
 
@@ -49,39 +46,28 @@ const bytesOfPost = sql<number>`coalesce(octet_length(p.body), 0)
   + coalesce((select sum(octet_length(pm.alt_text)) from post_media pm
       where pm.post_id = p.id and pm.workspace_id = p.workspace_id), 0)`;
 
-/** Counts the bytes of all text of a workspace, which `workspaces.text_used` should be. Reads every post. */
-export async function countTextBytes(em: Em, workspaceId: string): Promise<number> {
-  const [row] = await query(
-    em,
-    sql<{ bytes: string }>`select coalesce(sum(${bytesOfPost}), 0)::text as bytes
-      from posts p where p.workspace_id = ${workspaceId}`,
-  );
-  return Number(row?.bytes ?? 0);
-}
-
-/** Counts the bytes of text of a post. */
-export async function countPostText(
+/** Counts the bytes of text of a workspace, which `workspaces.text_used` should be, or of one of its posts. */
+export async function countTextBytes(
   em: Em,
-  { workspaceId, postId }: { readonly workspaceId: string; readonly postId: string },
+  workspaceId: string,
+  postId?: string,
 ): Promise<number> {
   const [row] = await query(
     em,
-    sql<{ bytes: string }>`select (${bytesOfPost})::text as bytes
-      from posts p where p.id = ${postId} and p.workspace_id = ${workspaceId}`,
+    sql<{ bytes: number }>`select coalesce(sum(${bytesOfPost}), 0)::float8 as bytes from posts p
+      where p.workspace_id = ${workspaceId} ${postId === undefined ? sql`` : sql`and p.id = ${postId}`}`,
   );
-  return Number(row?.bytes ?? 0);
+  return row?.bytes ?? 0;
 }
 
-/** A workspace, and its limits. */
 export type QuotaHolder = { readonly workspaceId: string; readonly quotas: Quotas };
 
 /** More than the posts of a workspace that can be stored at the same moment. */
 const mostAtOnce = 100;
 
 /**
- * SQL: takes the quota for a new post in the statement that inserts it. Returns no row when a quota is too small. The
- * statement sees the posts of its start. So near the limit it also returns none when it waited for another change of
- * the workspace.
+ * SQL: takes the quota for a new post in the statement that inserts it. Returns no row when a quota is too small, and
+ * near the limit also when it waited for another change of the workspace, since it sees the posts of its start.
  */
 export const quotaIfRoom = (
   { workspaceId, quotas }: QuotaHolder,
@@ -105,12 +91,7 @@ export const quotaIfRoom = (
     returning w.id as workspace_id`;
 };
 
-/**
- * Takes the quota for a change, in its transaction. Concurrent changes of the workspace wait for its end.
- *
- * @param change Negative numbers release quota.
- * @throws AppError `quota_exceeded`
- */
+/** Takes the quota for a change, in its transaction. Concurrent changes of the workspace wait for its end. */
 export async function takeQuota(
   em: Em,
   { workspaceId, quotas }: QuotaHolder,
@@ -133,11 +114,7 @@ export async function takeQuota(
   }
 }
 
-/**
- * Writes changed entities of a post, and takes the quota for the growth of its text.
- *
- * @param before What `countPostText` returned before the change. @throws AppError `quota_exceeded`
- */
+/** Writes changed entities of a post, and takes the quota for its text. @param before `countTextBytes` of it before. */
 export async function flushWithQuota(
   em: Em,
   owner: QuotaHolder,
@@ -148,7 +125,7 @@ export async function flushWithQuota(
   // The flush locks accounts and external ids, which come after the workspace in the order of locks.
   await lockLibrary(em, workspaceId);
   await em.flush();
-  const more = (await countPostText(em, { workspaceId, postId })) - before;
+  const more = (await countTextBytes(em, workspaceId, postId)) - before;
   await takeQuota(em, owner, { scheduled: 0, drafts: 0, text_bytes: more });
 }
 
@@ -165,21 +142,19 @@ export async function releaseText(
   );
 }
 
-export type MediaUse = { readonly files: number; readonly media_bytes: number };
-
 /** Counts a workspace's files and their bytes, including alt texts. Deleted files do not count. */
-export async function countMedia(em: Em, workspaceId: string): Promise<MediaUse> {
+export async function countMedia(em: Em, workspaceId: string) {
   const [row] = await query(
     em,
-    sql<{ files: number; media_bytes: string }>`
-      select count(*)::int as files, 
-        coalesce(sum(size_bytes + coalesce(octet_length(alt_text), 0)), 0)::text as media_bytes
+    sql<Pick<Quotas, 'files' | 'media_bytes'>>`
+      select count(*)::int as files,
+        coalesce(sum(size_bytes + coalesce(octet_length(alt_text), 0)), 0)::float8 as media_bytes
       from media_files where workspace_id = ${workspaceId} and deleted_at is null and stored_at is not null`,
   );
-  return { files: row?.files ?? 0, media_bytes: Number(row?.media_bytes ?? 0) };
+  return row ?? { files: 0, media_bytes: 0 };
 }
 
-/** Locks a workspace's media library until the transaction ends. Does not lock its posts. */
+/** Locks a workspace's media library, and not its posts. */
 export async function lockLibrary(em: Em, workspaceId: string): Promise<void> {
   await query(em, sql`select 1 from workspaces where id = ${workspaceId} for no key update`);
 }

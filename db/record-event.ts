@@ -9,24 +9,20 @@ import { query } from './query.ts';
 export type NewEvent = {
   readonly workspaceId: string;
   readonly type: EventType;
-  /** See docs/guides/webhooks.md. */
   readonly data: object;
   /** Set for a post's final event, which is stored once per post and run. */
   readonly final?: { readonly postId: string; readonly run: number };
   /** Set for any other event about a post. */
   readonly postId?: string;
-  /** Set for an event about a channel. */
   readonly channelId?: string;
   /** Set if no workflow starts the deliveries: they go to the outbox, for the relay or the caller to sync. */
   readonly byOutbox?: true;
 };
 
 /**
- * Stores an event once, as the bytes that every endpoint gets, with a delivery for each subscribed endpoint. Call it in
- * the transaction of the change.
- *
- * Locks the endpoints until the commit: one that is being deleted gets no delivery, and a caller that enables one finds
- * all events that it missed.
+ * Stores an event once, as the bytes that every endpoint gets, with a delivery for each subscribed endpoint, in the
+ * transaction of the change. Locks the endpoints until the commit: one that is being deleted gets no delivery, and a
+ * caller that enables one finds all events that it missed.
  *
  * @returns the ids of the deliveries to start; none if the same final event was stored before.
  */
@@ -41,18 +37,13 @@ export async function recordEvent(em: Em, event: NewEvent): Promise<string[]> {
 /** SQL: selects the deliveries to start. */
 export const startedDeliveries = sql`select id from delivery where status = 'pending'`;
 
-/** A request that was sent. */
 type SentTest = {
   readonly durationMs: number;
   readonly status: number | null;
   readonly error: string | null;
 };
 
-/**
- * Stores a test event that one endpoint got, whatever it subscribes to, with its only attempt, and locks the endpoint.
- *
- * @returns the id of the delivery; undefined when the endpoint does not exist.
- */
+/** Stores a test event that one endpoint got, with its only attempt. @returns undefined without the endpoint. */
 export async function recordTest(
   em: Em,
   event: NewEvent,
@@ -72,12 +63,10 @@ export async function recordTest(
   return delivery?.id;
 }
 
-type PostScope = { readonly workspaceId: string; readonly postId: string };
-
 /** Stores an event of a post that goes on, with the post as it is now. The relay syncs its deliveries. */
 export async function recordPostEvent(
   em: Em,
-  { workspaceId, postId }: PostScope,
+  { workspaceId, postId }: { readonly workspaceId: string; readonly postId: string },
   type: 'post.scheduled' | 'post.cancelled' | 'post.retrying',
   shownBy: PostPresentation,
   more: object = {},
@@ -89,7 +78,6 @@ export async function recordPostEvent(
 type Expression = RawBuilder<unknown>;
 
 type EventWithDeliveries = {
-  /** Its type is one that endpoints subscribe to, or `webhook.test`. */
   readonly event: NewEvent;
   /** Part of the statement that must have a row, or no event is stored: `sql.table('post')`. */
   readonly onlyWith?: Expression;
@@ -106,9 +94,8 @@ type SentEvent = {
 };
 
 /**
- * SQL: `moment`, `event`, `endpoint` and `delivery` of a statement's `with`. Store an event and a delivery for each
- * endpoint, and lock the endpoints until the commit. Store nothing if the same final event exists. `delivery` has
- * columns `id` and `status`. The event's time is the database's, and never before an earlier event of the same post.
+ * SQL: `moment`, `event`, `endpoint` and `delivery` (`id`, `status`) of a statement's `with`, as `recordEvent` stores
+ * them. The event's time is the database's, and never before an earlier event of the same post.
  */
 export function eventWithDeliveries({
   event,

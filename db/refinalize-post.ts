@@ -10,12 +10,12 @@ import { recordEvent } from './record-event.ts';
 type Scope = { readonly workspaceId: string; readonly postId: string };
 type Deps = PostPresentation & { readonly now: () => Date };
 
+// The caller holds the post's lock. Usually the workflow finalizes a post; it may be lost or sleep until a new time.
+
 /**
- * Finalizes a cancelled post if every channel has finished nevertheless, as if there had been no cancel. A post that
- * was stopped within a thread stays a draft: it may have been edited, and a new time validates it. Also finalizes
- * a post with a new time if every channel is published already. Usually the workflow does this; here it is done with
- * the last channel's end, because the workflow may be lost or sleep until the new time. The caller holds the post's
- * lock.
+ * Finalizes a cancelled post if every channel has finished nevertheless, or a post with a new time if every channel is
+ * published already. A post that was stopped within a thread stays a draft: it may have been edited, and a new time
+ * validates it.
  */
 export async function refinalizeCancelled(em: Em, scope: Scope, deps: Deps): Promise<void> {
   const hasNotEnded = sql`pc.status <> 'published'
@@ -27,10 +27,9 @@ export async function refinalizeCancelled(em: Em, scope: Scope, deps: Deps): Pro
 
 /**
  * Finalizes a draft or scheduled post as published if every channel is published, because it could no longer be
- * scheduled, retried or cancelled. Called when the last other channel is removed, or the last channel is settled as
- * published. The caller holds the post's lock.
+ * scheduled, retried or cancelled.
  *
- * @returns the ids of the event's deliveries, if it ended. They are in the outbox.
+ * @returns the ids of the event's deliveries, which are in the outbox.
  */
 export async function finalizeIfPublished(em: Em, scope: Scope, deps: Deps): Promise<string[]> {
   const isElsewhere = sql`pc.status <> 'published'`;
@@ -53,12 +52,7 @@ async function isUnfinished(
   return open.length > 0;
 }
 
-/**
- * Ends a post again from the current status of its channels, with a new final event. Counts as a new run, because there
- * is one event per run. The caller holds the post's lock.
- *
- * @returns the ids of the event's deliveries. They are in the outbox.
- */
+/** Ends a post again from the status of its channels, with a final event. It is a new run: there is one event per run. */
 export async function refinalizePost(
   em: Em,
   { workspaceId, postId }: Scope,

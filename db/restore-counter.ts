@@ -9,7 +9,7 @@ import { query } from './query.ts';
  * Counter that workers increment in the database and then in Temporal. A lower count in the database shows that it was
  * restored.
  */
-export type RestoreCounter = {
+type RestoreCounter = {
   /** Id of the database. */
   readonly installation: string;
   readonly count: number;
@@ -35,8 +35,6 @@ export async function readRestoreCounter(orm: Orm): Promise<RestoreCounter> {
 }
 
 /**
- * Increments the counter.
- *
  * @param from The count that was compared with Temporal's. Guards against a database that was replaced since.
  * @returns the new count; null if another worker incremented it first.
  */
@@ -50,9 +48,8 @@ export async function incrementRestoreCounter(orm: Orm, from: number): Promise<n
 }
 
 /**
- * Records that the database is behind Temporal's count, which keeps workers from starting until `restore finish`. A
- * difference of one does not count: a failover to an asynchronous standby may lose the last seconds, and must not stop
- * everything.
+ * Keeps workers from starting until `restore finish` if the database is behind Temporal's count by more than one: a
+ * failover to an asynchronous standby may lose the last seconds, and must not stop everything.
  */
 export async function markDatabaseBehind(orm: Orm, known: number): Promise<void> {
   await query(
@@ -61,15 +58,12 @@ export async function markDatabaseBehind(orm: Orm, known: number): Promise<void>
   );
 }
 
-/**
- * Records that the database lacks what a workflow did at this time, which keeps workers from starting until `restore
- * finish`.
- */
+/** The same if the database lacks what a workflow did at this time. */
 export async function markDatabaseOlder(em: Em, at: Date): Promise<void> {
   await query(em, sql`update installation set behind_since = least(behind_since, ${at}, now())`);
 }
 
-/** @returns whether workers wait for `restore finish`; false if the database does not respond. */
+/** Whether workers wait for `restore finish`; false if the database does not respond. */
 export const awaitsRestoreFinish = (orm: Orm): Promise<boolean> =>
   readRestoreCounter(orm).then(
     ({ behindSince }) => behindSince !== null,
@@ -82,7 +76,6 @@ export const restoredDatabase =
 const doubt =
   'The service was restored from a backup, and may have published this since. Check the account, then settle this channel.';
 
-/** Counts of `finishRestore`. */
 export type Finished = {
   readonly unconfirmedChannels: number;
   readonly syncedPosts: number;
@@ -100,9 +93,7 @@ type ByWorkflow = {
 };
 
 /** Returns the posts that should have been sent by now with their revisions, and the time by the database's clock. */
-export async function duePosts(
-  em: Em,
-): Promise<{ readonly due: ReadonlyMap<string, number>; readonly at: Date }> {
+export async function duePosts(em: Em) {
   const [row] = await query<{ due: Record<string, number>; at: Date }>(
     em,
     sql`select now() as at, coalesce(jsonb_object_agg(id, revision), '{}') as due
@@ -112,31 +103,26 @@ export async function duePosts(
 }
 
 /**
- * A revision above those that the workflows of the lost database have: seconds since 2026, so that each restore of the
- * same backup gives higher ones, plus more than the changes of a post that one restore can lose.
+ * A revision above those that the workflows of the lost database have: seconds since 2026, so that each restore gives
+ * higher ones, plus more than the changes of a post that one restore can lose.
  */
 const restoredRevision = sql`greatest(revision, extract(epoch from now() - timestamptz '2026-01-01Z')::int) + 1000`;
 
-type Known = {
-  readonly workspaceId: string;
-  readonly postId: string;
-  /** The newest revision that the post's workflow knows, read before this call. */
-  readonly revision: number;
-};
-
 /**
- * SQL: whether the database lost a change of a post. Every change is committed before the workflow is signalled.
- * `restore finish` sets a higher revision than any of this service: one above it was signalled by a person.
+ * SQL: whether the database lost a change of a post, which is committed before the workflow is signalled. A revision
+ * above that of `restore finish` was signalled by a person.
  *
  * @param known The newest revision that the post's workflow knows.
  */
 export const lacksChange = (known: number): RawBuilder<boolean> =>
   sql`(revision < ${known}::int and ${known}::int < ${restoredRevision})`;
 
-/** Whether the database lost a change of a post; false if it has no such post. */
+type Scope = { readonly workspaceId: string; readonly postId: string };
+
+/** As `lacksChange`, with a revision that was read before this call; false if there is no such post. */
 export async function lacksRevision(
   em: Em,
-  { workspaceId, postId, revision }: Known,
+  { workspaceId, postId, revision }: Scope & { readonly revision: number },
 ): Promise<boolean> {
   const lacking = await query(
     em,
@@ -149,9 +135,8 @@ export async function lacksRevision(
 /**
  * Makes a restored database safe to use, in the caller's transaction. Channels that may have been published since the
  * backup become unconfirmed and are not sent: those of posts that were due, unless their workflow has sent nothing; of
- * posts whose workflow ended since, or has begun to send; and those being sent. The other posts are synced again, with revisions above those
- * of their workflows. Unconfirmed posts and drafts get higher revisions too, so that their next runs differ from those
- * that the database lost.
+ * posts whose workflow ended since, or has begun to send; and those being sent. All posts that have not ended get
+ * revisions above those of their workflows, so that they are synced and their next runs differ from lost ones.
  *
  * @param atLeast The count in Temporal.
  */
@@ -233,22 +218,15 @@ const openDoubtedParts = (em: Em): Promise<unknown> =>
         and pc.status = 'unconfirmed' and pc.error = ${doubt}`,
   );
 
-type Published = {
-  readonly workspaceId: string;
-  readonly postId: string;
-  /** Ids of the rows of channels that the post's workflow published. */
-  readonly published: readonly string[];
-};
-
 /**
  * Makes a post unconfirmed if the database has lost that its workflow published it, in a failover that nobody noticed:
  * it would be published again. A settlement takes a result back on purpose.
  *
- * @returns whether it did.
+ * @param scope With the ids of the rows of channels that the workflow published. @returns whether it did.
  */
 export async function doubtLostResult(
   em: Em,
-  { workspaceId, postId, published }: Published,
+  { workspaceId, postId, published }: Scope & { readonly published: readonly string[] },
 ): Promise<boolean> {
   const isLost = sql`p.id = ${postId} and p.workspace_id = ${workspaceId} and exists (
     select from post_channels pc where pc.id = any(${published}::uuid[]) and pc.post_id = p.id

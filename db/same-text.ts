@@ -10,8 +10,8 @@ type Place = {
 
 /**
  * SQL: a warning if another post has or had the same text on the channel of row `c` (`channel_id`, `text_hash`,
- * `due_at`) within 24 hours; none for a draft, whose `due_at` is null. `due_at` comes in the row, since PostgreSQL would
- * plan the statement again at each call for a parameter.
+ * `due_at`) within 24 hours. `due_at` is null for a draft, and in the row, since PostgreSQL would plan the statement
+ * again at each call for a parameter.
  */
 export const sameText = ({ workspaceId, postId }: Place): RawBuilder<unknown> => sql`
   select 'Post ' || pc.post_id || ' has the same text on this channel, at most 24 hours apart.'

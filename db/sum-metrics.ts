@@ -9,8 +9,7 @@ const sumOf = (figure: string): RawBuilder<unknown> =>
 
 /**
  * Writes the sums of posts' metrics (`post_metrics`) anew from their channels: one row for all channels, for each
- * network and for each channel. Call it when a post ends and when a published channel or its metrics change. Safe to
- * repeat. The caller holds the posts' locks.
+ * network and for each channel. Call it when a published channel or its metrics change, with the posts' locks.
  */
 export async function sumMetrics(
   em: Em,

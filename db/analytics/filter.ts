@@ -16,9 +16,8 @@ export type Filter = {
 const moment = (ms: number): RawBuilder<Date> => sql`to_timestamp(${ms / 1000}::float8)`;
 
 /**
- * SQL: the selected rows of `post_metrics pm`, one per post. A post's time is the earliest publishing time among the
- * requested channels: a channel that published a month late counts in that later month. Sums and times are therefore
- * stored per scope: all channels of the post, those of one network, and each channel.
+ * SQL: the selected rows of `post_metrics pm`, one per post. A post's time is the earliest among the requested channels,
+ * so sums and times are stored per scope: all channels of the post, those of one network, and each channel.
  */
 export function matchesFilter({
   workspaceId,

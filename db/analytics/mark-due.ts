@@ -15,13 +15,13 @@ type DueChannel = {
   readonly next_at: Date | null;
 };
 
-/** Metrics younger than this are not read again, in milliseconds. */
+/** Metrics younger than this are not read again. */
 const minIntervalMs = 60_000;
 
-/** The longest rate limit of a network, in milliseconds. */
+/** The longest rate limit of a network. */
 const longestLimitMs = 24 * 3_600_000;
 
-/** Tolerance for a worker's clock that is ahead, in milliseconds. */
+/** Tolerance for a worker's clock that is ahead. */
 const clockSkewMs = 5000;
 
 type Asked = {

@@ -6,7 +6,6 @@ import type { Em } from '../orm.ts';
 import { query, queryPlanned } from '../query.ts';
 import { isListed, isUnread, matchesFilter, selectSums, type Filter } from './filter.ts';
 
-/** Sums of metrics. */
 type Sums = {
   /** Null when none of the networks involved reports views. */
   readonly impressions: number | null;
@@ -20,7 +19,6 @@ type Sums = {
 
 export type Totals = Sums & { readonly posts: number; readonly posts_without_metrics: number };
 
-/** A request with all defaults applied. */
 export type Selection = Filter & {
   /** A metric or `date`. */
   readonly sort: string;
@@ -31,7 +29,7 @@ export type Selection = Filter & {
 
 type TotalsRow = Totals & { readonly first_published_at: Date | null };
 
-/** As PostgreSQL returns it: times inside JSON are strings. */
+/** Times inside JSON are strings. */
 export type ChannelRow = {
   readonly channel_id: string;
   readonly platform: Platform;
@@ -62,9 +60,8 @@ export async function readAnalytics(
 }
 
 /**
- * Runs both statements in one snapshot, without sequential scans but with parallel workers, as sums read all rows of
- * their range. When most posts belong to one workspace, PostgreSQL overestimates random reads and scans the table,
- * which takes three times as long: it has a row for each scope.
+ * Reads in one snapshot, with parallel workers, as sums read all rows of their range. When most posts belong to one
+ * workspace, PostgreSQL overestimates random reads and scans the table, which takes three times as long.
  */
 export async function readFromIndex<T>(em: Em, read: () => Promise<T>): Promise<T> {
   await em.begin({ isolationLevel: IsolationLevel.REPEATABLE_READ, readOnly: true });
@@ -91,10 +88,7 @@ const sums = sql`case when pm.with_impressions > 0 then pm.impressions::float8 e
   ${ifRead(sql`pm.likes`)} as likes, ${ifRead(sql`pm.comments`)} as comments, ${ifRead(sql`pm.shares`)} as shares,
   ${ifRead(sql`pm.saves`)} as saves, ${ifRead(engagement)} as engagement`;
 
-/**
- * Reads one post beyond the page, for `has_more`. The page is selected from the indexed sums alone; texts and channels
- * are read for the selected posts only.
- */
+/** Selects one post beyond the page, from the indexed sums alone, and then reads texts and channels. */
 function selectPage(selection: Selection): RawBuilder<PostRow> {
   return sql`
     with page as materialized (
@@ -119,8 +113,7 @@ const selectTotals = (filter: Filter): RawBuilder<TotalsRow> => sql`
  * Sorts posts without the metric last, and breaks ties by the newest first.
  *
  * @param byEngagement SQL of the descending order, the only one that uses the index of the engagement: posts with the
- * least engagement are often all posts with none, and reading and sorting those through the index takes three times as
- * long. Unread posts, whose stored engagement is 0, come after those that were read.
+ *   least engagement are often all posts with none. Unread posts, whose stored engagement is 0, come after the others.
  */
 function orderOf(
   { sort, order }: Selection,

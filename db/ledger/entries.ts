@@ -35,8 +35,6 @@ export type EntryRow = Omit<LedgerEntry, keyof PostedContent | 'sent' | 'sending
 /**
  * SQL: the current rows of a channel's thread, in order: those of a run, and parts of earlier runs that are or may be
  * live. So an intent of any run stays open until its outcome is known.
- *
- * @param run A number or an SQL expression.
  */
 export const countingRows = (
   { workspaceId, postChannelId }: LedgerOf,
@@ -61,7 +59,6 @@ export type PostedContent = {
   readonly optionFiles: Readonly<Record<string, PartMedia>>;
 };
 
-/** Reads the current ledger. */
 export async function readEntries(
   em: Em,
   of: LedgerOf,
@@ -97,10 +94,7 @@ export const sentPartsOf = (entries: readonly LedgerEntry[]): SentPart[] =>
 
 export type OfAccount = LedgerOf & { readonly channelId: string };
 
-/**
- * Takes an advisory lock until the transaction ends. It serializes claims of live posts per channel, by reconciles and
- * by settlements, so that the second sees the first. Taken before rows of the ledger are locked.
- */
+/** Serializes claims of live posts per channel, by reconciles and by settlements. Taken before rows of the ledger. */
 export async function lockClaims(em: Em, channelId: string): Promise<void> {
   await query(
     em,
@@ -108,19 +102,13 @@ export async function lockClaims(em: Em, channelId: string): Promise<void> {
   );
 }
 
-type Claim = {
-  /** Whether it belongs to the reconciled parts. */
-  readonly is_own: boolean;
-  readonly remote_id: string | null;
-  readonly url: string | null;
-};
+/** `is_own`: it belongs to the reconciled parts. */
+type Claim = { is_own: boolean; remote_id: string | null; url: string | null };
 
 /**
  * Returns the candidates of a reconcile that no other part or post of this service has; the one that these parts were
- * settled with comes first.
- *
- * Results of networks are identified by their id there. Settled ones are identified by URL, in the ledger, or only on
- * the channel if a restored database had lost the send.
+ * settled with comes first. Settled parts are identified by URL, in the ledger, or only on the channel if a restored
+ * database had lost the send.
  *
  * @param em Its transaction holds `lockClaims`.
  */
@@ -159,10 +147,7 @@ export async function unclaimed(
   ];
 }
 
-/**
- * Counts posts with this text that other posts of the account may be creating now, and returns the age of the youngest
- * request.
- */
+/** Counts posts with this text that other posts of the account may be creating now, with the youngest request's age. */
 export async function sameTextUnderWay(
   em: Em,
   { workspaceId, channelId, postChannelId }: OfAccount,

@@ -45,7 +45,6 @@ type Channel = {
 };
 type Marked = { readonly id: string; readonly sending_at: string | Date };
 
-/** Makes an entry that is not stored yet. */
 export const newEntry = (
   run: number,
   prepared: Pick<LedgerEntry, 'part' | 'key' | 'text' | 'media' | 'options' | 'data'>,
@@ -66,7 +65,7 @@ export const asReady = (entry: LedgerEntry): LedgerEntry => ({
   state: entry.state === 'new' ? 'ready' : entry.state,
 });
 
-/** @returns whether all entries were inserted; false if another attempt had inserted some, or the post was deleted. */
+/** @returns false if another attempt had inserted some, or the post was deleted. */
 export async function addEntries(
   em: Em,
   thread: Thread,
@@ -104,14 +103,10 @@ const unnested = (entries: readonly LedgerEntry[]) =>
  * An attempt's first intent starts it: the channel becomes `publishing`, and from this moment a cancel lets it finish.
  * It refuses unless the post is publishing and unchanged since the attempt read it. Later ones send the rest of a
  * thread, also of a post that was cancelled since, but not of one that was scheduled again: its newest version is sent
- * at the new time, in a newer run. The channel's lock separates an intent from an edit, and from the channel's end: an
- * attempt that hung until another ended the channel sends nothing.
- *
- * Refuses if another attempt has stored other uploads since, because a reconcile would use those.
+ * at the new time, in a newer run. The channel's lock separates an intent from an edit and from the channel's end.
  *
  * The start of a send is the database's time, because another worker may reconcile it.
  *
- * @returns the updated entries.
  * @throws SupersededError if the post changed or another attempt went ahead; the next attempt finds the result.
  * @throws LimitedError
  */

@@ -5,10 +5,7 @@ import { query } from '../query.ts';
 import type { LedgerEntry } from './entries.ts';
 import { type LedgerOf, mayBeLiveInSql } from './parts.ts';
 
-/**
- * SQL: marks these parts as sent. For an unknown list, PostgreSQL expects ten rows, and for an unknown limit a tenth of
- * them: one, as usual. If it expected ten, its generic plan would look too costly, and it would plan each call anew.
- */
+/** SQL: marks these parts as sent. With the limit PostgreSQL expects one row; with ten it would plan each call anew. */
 export const markSent = (
   workspaceId: string,
   live: readonly LedgerEntry[],
@@ -24,9 +21,8 @@ export const markSent = (
   where pp.id = live.id and pp.workspace_id = ${workspaceId}`;
 
 /**
- * Records that a part is not known to be live: the send certainly failed (`ready` may be sent later, `refused` not
- * in this run), or the network does not show posts (`doubted`): only sending the same parts again can tell, and they
- * stay open until then. Only for this send: another attempt may have sent the part again while this one hung.
+ * Records that a part is not known to be live (`PartState` explains the states). Only for this send: another attempt may
+ * have sent the part again while this one hung.
  *
  * @param step Entries as they were when sent or reconciled, with the data for the next send.
  * @returns false if another attempt has changed one since.
@@ -70,8 +66,8 @@ export const markRejected = (
 export type FoundPost = { readonly url: string; readonly remoteId: string | null };
 
 /**
- * Returns another post of the channel that has this URL or id, as a whole or in one of its parts. An id also finds this
- * post itself. The ledger has results and settlements; after a restore, only the channel may have the URL.
+ * Returns another post of the channel that has this URL or id; an id also finds this post itself. After a restore, only
+ * the channel may have the URL of a settlement.
  *
  * @returns null for none; with a null id if that post was deleted.
  */
@@ -97,10 +93,7 @@ export async function postAt(
   return other ?? null;
 }
 
-/**
- * Detaches the ledger from a post that is being deleted. Parts that are or may be live stay, without their text, so that
- * no other post of the account claims them. The others are deleted.
- */
+/** Of a post that is deleted, parts that are or may be live stay, without text, so that no other post claims them. */
 export async function detachParts(
   em: Em,
   workspaceId: string,

@@ -22,7 +22,7 @@ export const hasOpenPart = hasPart(openInSql('pp'));
 /** SQL: whether a part of the channel `pc` is or may be live. */
 export const hasPossiblyLivePart = hasPart(mayBeLiveInSql('pp'));
 
-/** SQL: the first text published on the channel `pc`, from the ledger, because the post may have been edited since. */
+/** SQL: the first text published on the channel `pc`: the post may have been edited since. */
 export const sentText = sql<string>`(select text from post_parts pp where pp.post_channel_id = pc.id
   and pp.workspace_id = pc.workspace_id and pp.part = 0 and pp.state = 'sent' order by pp.run desc limit 1)`;
 

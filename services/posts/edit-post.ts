@@ -1,7 +1,7 @@
 import { recordAudit } from '../../db/audit.ts';
 import type { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
-import { countPostText, flushWithQuota, takeQuota } from '../../db/quotas.ts';
+import { countTextBytes, flushWithQuota, takeQuota } from '../../db/quotas.ts';
 import { recordPostEvent } from '../../db/record-event.ts';
 import { finalizeIfPublished } from '../../db/refinalize-post.ts';
 import { findPost, lockPost, type WholePost } from '../../db/repositories/posts.ts';
@@ -127,7 +127,7 @@ async function applyEdit(
   const whole = await lockPost(em, { ...caller, postId });
   assertEditable(whole);
   const { post } = whole;
-  const textBefore = await countPostText(em, scope);
+  const textBefore = await countTextBytes(em, scope.workspaceId, scope.postId);
   const { timed, dueAt } = editedTime(input, post, edit.now);
   if (dueAt) {
     assertMaySchedule(caller);
