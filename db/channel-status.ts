@@ -12,7 +12,6 @@ import type { ShownChannelStatus } from '../domain/statuses.ts';
  *   draft ⇄ scheduled → publishing ⇄ retrying → published | failed | unconfirmed
  */
 
-/** SQL: the channel is scheduled or being published. */
 export const isOpenChannel = sql<boolean>`pc.status in ('scheduled', 'publishing', 'retrying')`;
 
 /** SQL: an attempt began, and the channel has not ended. */

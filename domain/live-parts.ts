@@ -19,7 +19,7 @@ export const isSent = ({ state }: Stated): boolean => state === 'sent';
 /** Whether the network has or may have the part, so that no other run sends it. */
 export const mayBeLive = (part: Stated): boolean => isSent(part) || isOpen(part);
 
-/** A part of a channel's thread in the ledger. Parts count from 0. */
+/** Parts count from 0. */
 export type Part = {
   readonly part: number;
   readonly run: number;

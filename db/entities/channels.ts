@@ -4,8 +4,6 @@ import type { Options } from '../../networks/content-rules.ts';
 import { createdAt, id, instant, jsonOrNull, updatedAt } from './columns.ts';
 import { Workspace } from './workspaces.ts';
 
-export type ChannelState = 'connected' | 'needs_reconnect';
-
 export const ChannelSchema = defineEntity({
   name: 'Channel',
   tableName: 'channels',
@@ -15,7 +13,6 @@ export const ChannelSchema = defineEntity({
     /** Text, not an enum: a new network needs no migration. */
     platform: p.text(),
     handle: p.text(),
-    /** Display name of the account; null if the network has none. */
     displayName: p.text().strictNullable(),
     /** A name from the operator, shown instead of the network's. */
     givenName: p.text().strictNullable(),
@@ -24,8 +21,8 @@ export const ChannelSchema = defineEntity({
     baseUrl: p.text(),
     sealedCredentials: p.text(),
     sealedSession: p.text().strictNullable(),
-    state: p.text().$type<ChannelState>().default('connected'),
-    /** Why the channel needs reconnecting, for its owner. */
+    state: p.text().$type<'connected' | 'needs_reconnect'>().default('connected'),
+    /** Why it needs reconnecting, for its owner. */
     error: p.text().strictNullable(),
     /** End of the network's rate limit for this channel. No attempt starts before it. */
     parkedUntil: instant().strictNullable(),
@@ -35,12 +32,8 @@ export const ChannelSchema = defineEntity({
     settings: p.json<Json>(),
     /** Default options of its posts, in the shape of its network's rules. */
     options: jsonOrNull<Options>(),
-    /**
-     * Time of disconnection. The row stays without secrets for the posts that refer to it; connecting the account again
-     * restores it.
-     */
+    /** The row stays without secrets for its posts; connecting the account again restores it. */
     disconnectedAt: instant().strictNullable(),
-    /** Null if the network does not say. */
     followers: p.integer().strictNullable(),
     followersUpdatedAt: instant().strictNullable(),
     /** Time of the last `POST /channels/{id}/check`. */
@@ -52,7 +45,6 @@ export const ChannelSchema = defineEntity({
   },
 });
 
-/** A connected social account. */
 export class Channel extends ChannelSchema.class {}
 ChannelSchema.setClass(Channel);
 
@@ -80,28 +72,21 @@ export const ChannelGrantSchema = defineEntity({
   },
 });
 
-/**
- * OAuth grant of a channel. Separate from the channel, so that refreshes and posts do not wait for each other's locks.
- */
+/** Separate from the channel, so that refreshes and posts do not wait for each other's locks. */
 export class ChannelGrant extends ChannelGrantSchema.class {}
 ChannelGrantSchema.setClass(ChannelGrant);
 
 /**
- * - `open`: the person has not continued from its page.
- * - `authorizing`: a browser is at the network.
- * - `redeeming`: the network's response is being redeemed. It is never redeemed twice.
- * - `choosing`: the person has to choose one of several accounts.
- * - `connected`, `failed`: the link is used up.
+ * `authorizing`: a browser is at the network. `redeeming`: its response is being redeemed, once. `choosing`: the person
+ * has to choose one of several accounts. `connected`, `failed`: the link is used up.
  */
-const connectStatuses = [
-  'open',
-  'authorizing',
-  'redeeming',
-  'choosing',
-  'connected',
-  'failed',
-] as const;
-export type ConnectStatus = (typeof connectStatuses)[number];
+export type ConnectStatus =
+  | 'open'
+  | 'authorizing'
+  | 'redeeming'
+  | 'choosing'
+  | 'connected'
+  | 'failed';
 
 export const ConnectLinkSchema = defineEntity({
   name: 'ConnectLink',
@@ -129,7 +114,6 @@ export const ConnectLinkSchema = defineEntity({
     connectedId: () => p.manyToOne(Channel).mapToPk().name('connected_id').strictNullable(),
     /** Why the link or the last attempt failed, for the person. */
     error: p.text().strictNullable(),
-    /** Code of `error`, for programs. */
     errorCode: p.text().strictNullable(),
     /** Number of tries; a refused secret counts twice. */
     refusedSecrets: p.integer().default(0),
@@ -138,14 +122,10 @@ export const ConnectLinkSchema = defineEntity({
   },
 });
 
-/** A link by which a person connects an account to a workspace, once. */
 export class ConnectLink extends ConnectLinkSchema.class {}
 ConnectLinkSchema.setClass(ConnectLink);
 
-/**
- * Registration of this service as an OAuth client at a server, made when its first account is connected. Shared by all
- * workspaces.
- */
+/** This service as an OAuth client at a server, registered for its first account. Shared by all workspaces. */
 export const OauthAppSchema = defineEntity({
   name: 'OauthApp',
   tableName: 'oauth_apps',

@@ -10,7 +10,7 @@ import { PostMediaSchema, PostSchema } from './posts.ts';
 import { WebhookEndpointSchema } from './webhooks.ts';
 import { ApiKeySchema, AuditEntrySchema, WorkspaceSchema } from './workspaces.ts';
 
-/** The tables that use cases load and store as entities. Only statements use the others (`db/migrations/baseline.sql`). */
+/** Only statements use the other tables (`db/migrations/baseline.sql`). */
 export const entities = [
   WorkspaceSchema,
   ApiKeySchema,

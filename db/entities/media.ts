@@ -18,20 +18,17 @@ export const MediaFileSchema = defineEntity({
     durationMs: p.integer().strictNullable(),
     /** Null for files that were uploaded before this column existed. */
     details: p.json<MediaDetails>().nullable(),
-    /** Alt text. A post may override it. */
     altText: p.text().strictNullable(),
-    /** Key in the storage. */
     storageKey: p.text(),
     /** Secret in the file's link, which gives access without an API key. */
     linkToken: p.text(),
     createdAt: createdAt(),
     /** Null until its bytes are stored, and from the moment when they are removed. */
     storedAt: instant().strictNullable(),
-    /** Time of deletion. The row of a file that posts used stays, so that they can say so. */
+    /** The row of a file that posts used stays, so that they can say so. */
     deletedAt: instant().strictNullable(),
   },
 });
 
-/** An image or a video of a workspace's media library. */
 export class MediaFile extends MediaFileSchema.class {}
 MediaFileSchema.setClass(MediaFile);

@@ -28,10 +28,7 @@ export const PostChannelSchema = defineEntity({
     options: jsonOrNull<Options>(),
     /** The channel's defaults when the post was validated. Later changes apply to other posts only. */
     defaults: jsonOrNull<Options>(),
-    /**
-     * Files for this channel instead of the post's, in order; null for none of its own. Each also has a row in
-     * `post_media` with part -1, which keeps it from being deleted.
-     */
+    /** Instead of the post's, in order. Each also has a row in `post_media` with part -1, which keeps it. */
     media: jsonOrNull<readonly ChannelFile[]>(),
     /** Of its texts: see `hashOfTexts`. */
     textHash: p.bigint('string').nullable(),
@@ -51,24 +48,20 @@ export const PostChannelSchema = defineEntity({
     tries: p.integer().default(0),
     /** The published text, which later edits of the post must not change. */
     sentText: p.text().strictNullable(),
-    /** Warning about the published post. */
     sentWarning: p.text().strictNullable(),
     metrics: p.json<Readonly<Record<string, number>>>().strictNullable(),
-    /** When `metrics` were last read from the network. */
     metricsUpdatedAt: instant().strictNullable(),
     /** Next read of the metrics, by the workers' clock; null for none. */
     nextMetricsAt: instant().strictNullable(),
-    /** Time at which the network first reported that the post no longer exists. */
+    /** When the network first reported that the post no longer exists. */
     goneAt: instant().strictNullable(),
     publishedAt: instant().strictNullable(),
-    /** Time at which the unconfirmed channel was settled. */
     settledAt: instant().strictNullable(),
     /** The last request to remove the post from its network. */
     unpublish: jsonOrNull<Unpublish>(),
   },
 });
 
-/** A post on one channel. */
 export class PostChannel extends PostChannelSchema.class {}
 PostChannelSchema.setClass(PostChannel);
 
@@ -97,11 +90,8 @@ export const PostPartSchema = defineEntity({
     remoteData: p.json<Json>(),
     remoteId: p.text().strictNullable(),
     url: p.text().strictNullable(),
-    /** Warning about the published part. */
     warning: p.text().strictNullable(),
-    /** State of unfinished uploads. */
     sealedUploads: p.text().strictNullable(),
-    /** Start of the last send. */
     sendingAt: instant().strictNullable(),
     createdAt: createdAt(),
     /** Every writer sets it: a settlement finds the parts that it closed by this time. */

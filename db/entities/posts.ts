@@ -15,7 +15,6 @@ export const PostSchema = defineEntity({
     body: p.text().strictNullable(),
     thread: p.json<readonly string[]>().strictNullable(),
     scheduledAt: instant().strictNullable(),
-    /** IANA name of the time zone in which its time is shown. */
     timezone: p.text().nullable(),
     status: p.text().$type<PostStatus>(),
     /** Incremented by every change that the workflow has to receive. */
@@ -35,7 +34,7 @@ export const PostSchema = defineEntity({
     metadata: p.json<Readonly<Record<string, string>>>().defaultRaw(`'{}'`),
     externalId: p.text().strictNullable(),
     publishedAt: instant().strictNullable(),
-    /** Time at which its workflow wakes up, if later than its due time: see `wakeTime` in `temporal/sync-post.ts`. */
+    /** When its workflow wakes up, if later than its due time (`wakeTime` in `temporal/sync-post.ts`). */
     wakesAt: instant().strictNullable(),
     /** A call asked to remove it from its networks, and the removal has not ended. */
     isBeingRemoved: p.boolean().default(false),
@@ -69,6 +68,5 @@ export const PostMediaSchema = defineEntity({
   },
 });
 
-/** A file of a post. */
 export class PostMedia extends PostMediaSchema.class {}
 PostMediaSchema.setClass(PostMedia);

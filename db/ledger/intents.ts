@@ -180,7 +180,7 @@ async function markNew(em: Em, thread: Thread, toSend: ToSend, now: Date): Promi
   return [...(channel?.marked ?? [])];
 }
 
-/** Marks a later part of a thread, or one that was not accepted before, with its renewed preparation. */
+/** For a later part of a thread, or one that was not accepted before, with its renewed preparation. */
 const markKnown = (em: Em, thread: Thread, toSend: ToSend, now: Date): Promise<Marked[]> =>
   em.transactional(async (within) => {
     const [channel] = await query(within, sql<Channel>`${lockedChannel(thread, toSend)}`);
