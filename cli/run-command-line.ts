@@ -7,6 +7,7 @@ import { channel } from './client/channels.ts';
 import { key } from './client/keys.ts';
 import { mcp } from './client/mcp.ts';
 import { media } from './client/media.ts';
+import { open } from './client/open.ts';
 import { post } from './client/posts/routes.ts';
 import { webhook } from './client/webhooks.ts';
 import { command, type Command, type Context } from './command.ts';
@@ -65,6 +66,7 @@ const rootOf = (admin: Route) =>
       trigger,
       key,
       api,
+      open,
       mcp,
       completion,
       admin,
