@@ -235,22 +235,6 @@ test('an invalid control call is refused with the valid values', async (t) => {
   t.is((await control(url, { platform: 'mastodon', directive: 'lost' }, 'text/plain')).status, 415);
 });
 
-test('a directive without effect on a network is refused there', async (t) => {
-  const { url } = await openSandbox(t);
-  const refused = [
-    ['bluesky', 'locked'],
-    ['x', 'locked'],
-    ['mastodon', 'refresh-busy'],
-    ['youtube', 'refresh-tokens'],
-  ] as const;
-  for (const [platform, directive] of refused) {
-    const answer = await control(url, { platform, directive });
-    t.is(answer.status, 400);
-    t.regex(await answer.text(), /does nothing on (?:bluesky|x|mastodon|youtube)\. It does on: /v);
-  }
-  t.is((await control(url, { platform: 'linkedin', directive: 'slow' })).status, 200);
-});
-
 const hourMs = 60 * 60_000;
 
 test('metrics grow with a post’s age, never fall, and are the same after a restart', (t) => {

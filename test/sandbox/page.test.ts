@@ -4,9 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import type { SandboxPost } from '../../sandbox/post.ts';
 import { startSandbox } from '../../sandbox/server.ts';
-import { openStore } from '../../sandbox/store.ts';
 import { beforeTests } from '../support/before-tests.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import {
@@ -84,60 +82,6 @@ test('any markup in a text stays text', async (t) => {
   t.regex(own, /<title>“&lt;script&gt;/v);
 });
 
-test('links, mentions and tags are links', async (t) => {
-  const { url } = await openSandbox(t);
-  const agent = await blueskyClient(url);
-  const text = '👋 see https://example.com/a?b=1&c=2, @demo@sandbox and #Über';
-  await postStatus(url, { status: text });
-  const start = Buffer.byteLength('👋 ');
-  const index = { byteStart: start, byteEnd: start + 'here'.length };
-  const link = {
-    $type: 'app.bsky.richtext.facet#link' as const,
-    uri: 'https://example.com/b' as const,
-  };
-  await agent.post({
-    text: '👋 here, not https://example.com/c',
-    facets: [{ index, features: [link] }],
-  });
-
-  const page = await readPage(url);
-  t.deepEqual(threadsOf(page), [
-    [
-      '👋 <a href="https://example.com/b" rel="nofollow noreferrer">here</a>, not https://example.com/c',
-    ],
-    [
-      '👋 see <a href="https://example.com/a?b=1&amp;c=2" rel="nofollow noreferrer">https://example.com/a?b=1&amp;c=2</a>, <a href="/mastodon/@demo" rel="nofollow noreferrer">@demo@sandbox</a> and <a href="/mastodon/tags/%C3%BCber" rel="nofollow noreferrer">#Über</a>',
-    ],
-  ]);
-  t.is(threadsOf(await readPage(`${url}/mastodon/tags/%C3%BCber`)).length, 1);
-  t.is(threadsOf(await readPage(`${url}/mastodon/tags/other`)).length, 0);
-});
-
-test('a post’s live address shows it highlighted in its thread', async (t) => {
-  const { url } = await openSandbox(t);
-  const { statuses } = mastodonClient(url).v1;
-  const agent = await blueskyClient(url);
-  const first = await statuses.create({ status: 'one' });
-  const second = await statuses.create({ status: 'two', inReplyToId: first.id });
-  const root = await agent.post({ text: 'eins' });
-  const reply = await agent.post({ text: 'zwei', reply: { root, parent: root } });
-  const rkey = reply.uri.split('/').at(-1);
-  const addresses = [
-    [second.url ?? '', ['one', 'two'], 'two'],
-    [`${url}/bluesky/profile/${agent.did}/post/${rkey}`, ['eins', 'zwei'], 'zwei'],
-    [`${url}/bluesky/profile/demo.sandbox.test/post/${rkey}`, ['eins', 'zwei'], 'zwei'],
-  ] as const;
-
-  for (const [address, thread, text] of addresses) {
-    const page = await readPage(address);
-    const highlighted = /aria-current="true"[\s\S]*?<p class="text">(?<text>[^<]*)/v.exec(page);
-    t.deepEqual(threadsOf(page), [[...thread]]);
-    t.is(highlighted?.groups?.['text'], text);
-  }
-  t.is((await fetch(`${url}/mastodon/@demo/1`)).status, 404);
-  t.is((await fetch(`${url}/bluesky/profile/did:plc:other/post/${rkey}`)).status, 404);
-});
-
 test('the page loads only its own files, and all of them exist', async (t) => {
   const { url } = await openSandbox(t);
   await postStatus(url, { status: 'hello' });
@@ -163,20 +107,6 @@ test('an open page shows a new post at once', async (t) => {
   t.is(answer.headers.get('content-type'), 'text/event-stream');
   t.false(greeting?.value?.includes('data:'));
   t.is(news?.value, 'data: change\n\n');
-});
-
-test('paging reaches the threads beyond the first page', async (t) => {
-  const { url } = await openSandbox(t);
-  for (let n = 0; n < 51; n += 1) {
-    await postStatus(url, { status: `status ${n}` });
-  }
-
-  const first = await readPage(url);
-  const second = await readPage(`${url}/?page=2`);
-
-  t.is(threadsOf(first).length, 50);
-  t.regex(first, /<a href="\?page=2">Older<\/a>/v);
-  t.deepEqual(threadsOf(second), [['status 0']]);
 });
 
 const main = fileURLToPath(new URL('../../sandbox/main.ts', import.meta.url));
@@ -265,21 +195,4 @@ test('an error names a port in use and a foreign data file', async (t) => {
       t.true(sandbox.output().includes(words), sandbox.output());
     }),
   );
-});
-
-test('the newest thousand posts are kept', async (t) => {
-  const store = await openStore(undefined, {}, Date.now);
-  const posts = Array.from({ length: 1005 }, (_, n): SandboxPost => ({
-    network: 'mastodon',
-    id: String(n),
-    text: 'x',
-    createdAt: new Date(n).toISOString(),
-    replyTo: null,
-  }));
-  for (const post of posts) {
-    await store.put([post]);
-  }
-
-  t.is(store.all().length, 1000);
-  t.deepEqual([store.all().at(0)?.id, store.all().at(-1)?.id], ['5', '1004']);
 });

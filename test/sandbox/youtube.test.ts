@@ -1,5 +1,4 @@
 import test from 'ava';
-import { picture } from '../support/media-files.ts';
 import { openSandbox } from './open-sandbox.ts';
 
 /** A video's first bytes, and a length of more than one chunk. */
@@ -41,12 +40,7 @@ function clientOf(url: string) {
       headers: { ...headers, 'content-range': range },
       body: new Uint8Array(body),
     });
-  const upload = async (snippet: object, status: object = { privacyStatus: 'public' }) => {
-    const session = (await begin({ snippet, status })).headers.get('location') ?? '';
-    const whole = `bytes 0-${film.length - 1}/${film.length}`;
-    return (await (await put(session, whole, film)).json()) as Video;
-  };
-  return { call, begin, put, upload };
+  return { call, begin, put };
 }
 
 test('a video arrives in chunks, and reads back with its description', async (t) => {
@@ -102,100 +96,4 @@ test('a video that YouTube would refuse is refused before its first byte', async
   t.deepEqual(await reasonIn(begin({ snippet: { title: 'A' } }, 0)), [400, 'uploadTooLarge']);
   const unknownPart = begin({ snippet: { title: 'A' } }, 1, 'part=snippet,magic');
   t.deepEqual(await reasonIn(unknownPart), [400, 'unknownPart']);
-});
-
-test('a chunk at the wrong offset is refused, and the upload continues', async (t) => {
-  const { url } = await openSandbox(t);
-  const { begin, put } = clientOf(url);
-  const session = (await begin({ snippet: { title: 'A' } })).headers.get('location') ?? '';
-  const wrong = [
-    `bytes 5-${film.length - 1}/${film.length}`,
-    `bytes 0-99/${film.length}`,
-    `bytes 0-${film.length - 1}/${film.length + 1}`,
-    'bytes all',
-  ];
-  for (const range of wrong) {
-    t.is((await put(session, range, film)).status, 400, range);
-  }
-  t.is((await put(session, `bytes 0-${film.length - 1}/${film.length}`, film)).status, 200);
-  const none = `${session.split('?')[0]}?uploadType=resumable&part=snippet&upload_id=none`;
-  t.is((await put(none, `bytes */${film.length}`, Buffer.alloc(0))).status, 404);
-});
-
-test('a call without a valid token is refused, and so is an unknown call', async (t) => {
-  const { url } = await openSandbox(t);
-  const { call } = clientOf(url);
-  const stranger = { headers: { authorization: 'Bearer stranger' } };
-  const channels = '/youtube/v3/channels?part=id&mine=true';
-  const refused = [
-    [call(channels, stranger), 401, 'authError'],
-    [call('/youtube/v3/channels?part=id'), 400, 'missingRequiredParameter'],
-    [call('/youtube/v3/channels?part=nonsense&mine=true'), 400, 'unknownPart'],
-    [call(`${channels}&mineToo=true`), 400, 'unexpectedParameter'],
-    [call('/youtube/v3/search?part=id'), 404, 'methodNotFound'],
-    [call('/youtube/v3/playlistItems?part=id&playlistId=UU0'), 404, 'playlistNotFound'],
-  ] as const;
-  for (const [answer, status, reason] of refused) {
-    t.deepEqual(await reasonIn(answer), [status, reason]);
-  }
-  t.like(await (await call(channels)).json(), { items: { 0: { id: 'UCsandboxDemoChannel0000' } } });
-});
-
-test('a channel’s uploads are listed, newest first, in pages', async (t) => {
-  const { url } = await openSandbox(t);
-  const { call, upload } = clientOf(url);
-  for (const title of ['one', 'two', 'three']) {
-    await upload({ title });
-  }
-  type Page = { nextPageToken?: string; items: { snippet: { title: string } }[] };
-  const list = async (more = '') => {
-    const path = `/youtube/v3/playlistItems?part=snippet&playlistId=UUsandboxDemoChannel0000&maxResults=2`;
-    return (await (await call(`${path}${more}`)).json()) as Page;
-  };
-  const first = await list();
-  const second = await list(`&pageToken=${first.nextPageToken}`);
-  const titles = [first, second].map(({ items }) => items.map(({ snippet }) => snippet.title));
-
-  t.deepEqual(titles, [['three', 'two'], ['one']]);
-  t.is(second.nextPageToken, undefined);
-});
-
-test('comments appear under a video that allows them, and a thumbnail is an image', async (t) => {
-  const { url } = await openSandbox(t);
-  const { call, upload } = clientOf(url);
-  const [open, closed] = [
-    await upload({ title: 'Open' }),
-    await upload({ title: 'Closed' }, { privacyStatus: 'private' }),
-  ];
-  const comment = (videoId: string, textOriginal: string) =>
-    call('/youtube/v3/commentThreads?part=snippet', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        snippet: { videoId, topLevelComment: { snippet: { textOriginal } } },
-      }),
-    });
-  const thumbnail = (videoId: string, bytes: Buffer) =>
-    call(`/upload/youtube/v3/thumbnails/set?videoId=${videoId}`, {
-      method: 'POST',
-      body: new Uint8Array(bytes),
-    });
-
-  t.is((await comment(open.id, 'First')).status, 200);
-  t.like(await (await call(`/youtube/v3/commentThreads?part=snippet&videoId=${open.id}`)).json(), {
-    items: { 0: { snippet: { topLevelComment: { snippet: { textOriginal: 'First' } } } } },
-  });
-  t.deepEqual(await reasonIn(comment(open.id, ' ')), [400, 'commentTextRequired']);
-  t.deepEqual(await reasonIn(comment(closed.id, 'Hi')), [403, 'forbidden']);
-  const forKids = await upload({ title: 'Kids' }, { selfDeclaredMadeForKids: true });
-  t.deepEqual(await reasonIn(comment(forKids.id, 'Hi')), [403, 'commentsDisabled']);
-  const slow = await upload({ title: 'Slow #sandbox-slow' });
-  t.deepEqual(await reasonIn(comment(slow.id, 'Hi')), [403, 'forbidden']);
-  for (let polls = 0; polls < 3; polls += 1) {
-    await call(`/youtube/v3/videos?part=status&id=${slow.id}`);
-  }
-  t.is((await comment(slow.id, 'Hi')).status, 200);
-  t.deepEqual(await reasonIn(comment('none', 'Hi')), [404, 'videoNotFound']);
-  t.is((await thumbnail(open.id, await picture('jpeg'))).status, 200);
-  t.deepEqual(await reasonIn(thumbnail(open.id, await picture('gif'))), [400, 'invalidImage']);
 });

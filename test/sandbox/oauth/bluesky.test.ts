@@ -2,7 +2,6 @@ import test, { type ExecutionContext } from 'ava';
 import { credentialsOf } from '../../../services/channels/grants.ts';
 import { blueskyNetwork } from '../../../networks/bluesky/adapter.ts';
 import { checkAccount } from '../../../networks/bluesky/connect.ts';
-import { nonces } from '../../../networks/bluesky/oauth/grant.ts';
 import { blueskyOauth } from '../../../networks/bluesky/oauth/oauth.ts';
 import type { Account } from '../../../networks/network.ts';
 import type { Grant } from '../../../networks/oauth/contract.ts';
@@ -76,33 +75,6 @@ for (const [publicUrl, handle] of [
   });
 }
 
-test('a person sees the app’s name and its scopes', async (t) => {
-  const { begin } = await opened(t);
-  const page = await openBrowser(loopback).open((await begin('second.sandbox.test')).url);
-
-  t.regex(page.text, /Punctual wants to use your account .*Demo @demo.*Second @second/v);
-  t.regex(page.text, /transition:generic/v);
-  t.is(page.forms[0]?.fields['account'], 'second', 'the named account is preselected');
-});
-
-test('a denial connects nothing, and neither does an account other than the named one', async (t) => {
-  const { connect } = await opened(t);
-  t.like(await t.throwsAsync(connect('Deny')), { name: 'OauthError', code: 'denied' });
-  const other = await t.throwsAsync(connect('Allow', { account: 'second' }));
-  t.like(other, { name: 'OauthError', code: 'no_account' });
-});
-
-test('a pushed request works once', async (t) => {
-  const { begin } = await opened(t);
-  const { url } = await begin();
-  const browser = openBrowser(loopback);
-  const page = await browser.open(url);
-  await browser.press(page, 'Allow');
-
-  t.is((await browser.press(page, 'Allow')).status, 400);
-  t.is((await browser.open(url)).status, 400);
-});
-
 test('a refresh token works once: its second use ends the session', async (t) => {
   const { connect, refresh } = await opened(t);
   const { grant } = await connect();
@@ -127,81 +99,4 @@ test('after an expired token a refresh works, and after a revoked session only a
   await control(url, { platform: 'bluesky', directive: 'revoke' });
   t.like(await t.throwsAsync(post(next)), { code: 'access_lost', accepted: 'no' });
   t.like(await t.throwsAsync(refresh(next)), { code: 'access_lost' });
-});
-
-test('an account stays connected on a server whose tokens expire within seconds', async (t) => {
-  const { url, connect, refresh } = await opened(t);
-  await control(url, { platform: 'bluesky', directive: 'lifetime', seconds: 5 });
-  const { grant } = await connect();
-  const next = await refresh(grant);
-  t.not((await refresh(next)).refreshToken, next.refreshToken);
-});
-
-test('a refresh that gets 500, 429 or no answer loses no access', async (t) => {
-  const { url, connect, refresh } = await opened(t);
-  const { grant } = await connect();
-  const outcomes = {
-    'refresh-error': 'network_unavailable',
-    'refresh-silent': 'network_unavailable',
-    'refresh-busy': 'rate_limited',
-  };
-  for (const [directive, code] of Object.entries(outcomes)) {
-    await control(url, { platform: 'bluesky', directive });
-    t.like(await t.throwsAsync(refresh(grant)), { code });
-  }
-  t.not((await refresh(grant)).refreshToken, grant.refreshToken);
-});
-
-test('a token without its key is refused, and so is a repeated proof', async (t) => {
-  const { url, connect } = await opened(t);
-  const { grant, accounts } = await connect();
-  const { http, ...connection } = connectionOf(t, accounts[0], grant);
-  const seen: Record<string, string>[] = [];
-  const watched = {
-    ...http,
-    request: (request: Parameters<typeof http.request>[0]) => {
-      seen.push({ ...request.headers });
-      return http.request(request);
-    },
-  };
-  await checkAccount({ ...connection, http: watched });
-  const headers = seen.at(-1) ?? {};
-  const call = (given: Record<string, string>) =>
-    fetch(`${url}/xrpc/com.atproto.server.getSession`, { headers: given });
-  const { authorization = '' } = headers;
-
-  t.like(await (await call(headers)).json(), { error: 'invalid_dpop_proof' });
-  t.is((await call({ authorization })).status, 401);
-  t.is((await call({ authorization: authorization.replace('DPoP', 'Bearer') })).status, 400);
-});
-
-test('an old nonce is refused, and the client repeats the request', async (t) => {
-  const { url, connect } = await opened(t);
-  const { grant, accounts } = await connect();
-  nonces.set(url, 'a-nonce-of-before');
-
-  const { http, ...connection } = connectionOf(t, accounts[0], grant);
-  const statuses: number[] = [];
-  const watched = {
-    ...http,
-    request: async (request: Parameters<typeof http.request>[0]) => {
-      const response = await http.request(request);
-      statuses.push(response.status);
-      return response;
-    },
-  };
-  const { sent } = await publish(blueskyNetwork, { ...connection, http: watched }, partsOf('Hi'));
-  t.is(sent.length, 1);
-  t.deepEqual(statuses, [401, 200]);
-});
-
-test('the app password still opens the account', async (t) => {
-  const { url } = await opened(t);
-  const login = { identifier: 'demo.sandbox.test', password: 'demo' };
-  const answer = await fetch(`${url}/xrpc/com.atproto.server.createSession`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(login),
-  });
-  t.is(answer.status, 200);
 });

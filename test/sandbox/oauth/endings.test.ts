@@ -66,26 +66,3 @@ test('a refresh whose answer is lost leaves a spent token', async (t) => {
   t.is((await refresh(url, asking, token)).status, 400);
   t.is((await me(url, access)).status, 401);
 });
-
-test('an invalid control call about sign-ins is refused', async (t) => {
-  const { url } = await openSandbox(t);
-  const refused = [
-    [{ platform: 'x', directive: 'lifetime' }, /needs seconds/v],
-    [{ platform: 'x', directive: 'lost', seconds: 3 }, /needs seconds/v],
-    [{ platform: 'x', directive: 'lost', account: 'second' }, /accept an account/v],
-    [{ platform: 'x', directive: 'revoke', account: 'third' }, /\/account must be one of/v],
-  ] as const;
-  for (const [call, words] of refused) {
-    const answer = await control(url, call);
-    t.is(answer.status, 400);
-    t.regex(((await answer.json()) as { error: string }).error, words);
-  }
-});
-
-test('the page explains how to sign in, and which access can be ended', async (t) => {
-  const { url } = await openSandbox(t);
-  const page = await (await fetch(url)).text();
-  const [, signInBox = ''] = page.split('<h2>Sign in</h2>');
-  t.is([...signInBox.matchAll(/<code>punctual<\/code>/gv)].length, 3);
-  t.regex(page, /#sandbox-revoke<[\s\S]*#sandbox-expire<[\s\S]*>lifetime<[\s\S]*>refresh-lost</v);
-});
