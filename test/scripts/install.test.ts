@@ -66,13 +66,6 @@ test('an install for the tests is enough to start', async (t) => {
   t.true((await install(root, '--production')).ok);
 });
 
-test('an install for starting is not enough for the tests', async (t) => {
-  const root = await project(t, 'production');
-  const { ok, stderr } = await install(root);
-  t.false(ok);
-  t.regex(stderr, registryAway);
-});
-
 test('a machine that cannot reach the package registry gets a sentence instead of a stack trace', async (t) => {
   const root = await project(t);
   const { ok, stderr } = await install(root, '--production');

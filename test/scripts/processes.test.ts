@@ -71,17 +71,6 @@ test('when npm start is killed, its parts end too', async (t) => {
   t.deepEqual(await gone, [null, 'SIGTERM']);
 });
 
-test('an orderly end stops the parts of every rank', async (t) => {
-  const [first, last] = [await sleeper(t), await sleeper(t)];
-  const gone = Promise.all([once(first.child, 'exit'), once(last.child, 'exit')]);
-  const guard = startGuard();
-  guard.watch(last.ending, 3);
-  guard.watch(first.ending, 0);
-  t.deepEqual(await guard.endAll(), []);
-  await gone;
-  t.pass();
-});
-
 const silent = () => undefined;
 const address = 'http://127.0.0.1:3000';
 
@@ -121,15 +110,6 @@ test('the processes of a killed start are named and ended', async (t) => {
   t.deepEqual(output, [
     `An earlier start was killed. Ending its remaining processes: ${ending.name} (process ${ending.pid}) ...`,
   ]);
-});
-
-test('a process with the id of a killed start does not block the next one', async (t) => {
-  const file = await lockFile(t);
-  const { ending } = await sleeper(t);
-  const killed = { pid: ending.pid, identity: 'an earlier process', api: address, parts: [] };
-  await writeFile(file, JSON.stringify(killed));
-  await t.notThrowsAsync(takeRunLock(file, address, silent));
-  t.is(await processIdentity(ending.pid), ending.identity);
 });
 
 test('a partly written list does not block the next start', async (t) => {

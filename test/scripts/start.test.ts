@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { openDataFolder } from '../../scripts/start/data-folder.ts';
@@ -19,13 +18,6 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 test('with nothing set, the API is on port 3000 of the loopback and everything else is brought along', (t) => {
   const settings = readStartSettings({});
   t.like(settings, { host: '127.0.0.1', apiPort: 3000, temporalNamespace: 'default' });
-  t.is(settings.databaseUrl, undefined);
-  t.is(settings.temporalAddress, undefined);
-});
-
-test('an empty setting counts as not set', (t) => {
-  const settings = readStartSettings({ PORT: '', DATABASE_URL: ' ', TEMPORAL_ADDRESS: '' });
-  t.is(settings.apiPort, 3000);
   t.is(settings.databaseUrl, undefined);
   t.is(settings.temporalAddress, undefined);
 });
@@ -76,17 +68,6 @@ test('a part gets another port if that of its last start is in use', async (t) =
   t.true(ports.ui > 0);
 });
 
-test('two parts that prefer the same port get different ones', async (t) => {
-  const choose = async () => {
-    const preferred = await freePort();
-    const wish = { what: 'a part', variable: 'A_PORT', preferred };
-    return { preferred, ...(await choosePorts({ one: wish, two: wish })) };
-  };
-  const { preferred, one, two } = await poll(choose, (chosen) => chosen.one === chosen.preferred);
-  t.is(one, preferred);
-  t.not(two, preferred);
-});
-
 test('a port set for two parts is refused', async (t) => {
   const choose = async () => {
     const fixed = await freePort();
@@ -98,43 +79,6 @@ test('a port set for two parts is refused', async (t) => {
   };
   const { message } = await poll(choose, (error) => !error.message.includes('the API needs it'));
   t.regex(message, /the UI needs it/v);
-});
-
-const module = fileURLToPath(new URL('../../scripts/ports.ts', import.meta.url));
-/** Chooses 400 ports, prints them, and runs until its input ends. */
-const program = `
-  import { freePort } from ${JSON.stringify(module)};
-  const ports = [];
-  while (ports.length < 400) {
-    ports.push(await freePort());
-  }
-  console.log(JSON.stringify(ports));
-  process.stdin.resume().on('end', () => process.exit());
-`;
-
-async function chosenByAnotherProgram(t: ExecutionContext): Promise<number[]> {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  t.teardown(async () => {
-    child.stdin.end();
-    await once(child, 'exit');
-  });
-  const [line] = await once(createInterface(child.stdout), 'line');
-  return JSON.parse(line) as number[];
-}
-
-// By chance alone, two sets of four hundred of the 12,768 ports would share 12.
-const together = process.platform === 'linux' ? test : test.skip;
-
-together('programs that choose ports at the same moment never get the same one', async (t) => {
-  const chosen = await Promise.all([chosenByAnotherProgram(t), chosenByAnotherProgram(t)]);
-  t.is(new Set(chosen.flat()).size, 800);
-});
-
-test('a program never gets the same port twice', async (t) => {
-  const ports = await chosenByAnotherProgram(t);
-  t.is(new Set(ports).size, 400);
 });
 
 const startTest = needs('postgres', 'temporal');
