@@ -52,26 +52,6 @@ test('a body with more than 10,000 values is refused before its fields are check
   t.regex(body.error, /^The request body has more than 10,000 values/v);
 });
 
-test('an unpaired surrogate of the caller is not in the answer, because strict JSON parsers would refuse it', async (t) => {
-  const { send } = await sender();
-  for (const body of [
-    '{"\\ud800":1}',
-    '{"channel_ids":["\\ud800"]}',
-    '{"alt_texts":{"\\udc00":"x"}}',
-  ]) {
-    const { status, body: answer } = await send(body);
-    t.is(status, 400);
-    const texts = [
-      answer.error,
-      ...(answer.details ?? []).map((one: { path: string }) => one.path),
-    ];
-    t.true(
-      texts.every((text: string) => text.isWellFormed()),
-      body,
-    );
-  }
-});
-
 test('a text has a maximum length: the body, a part of a thread and the text of one channel', async (t) => {
   const { client } = await sender();
   const channel = await addFakeChannel(api.punctual.deps, client.workspaceId);

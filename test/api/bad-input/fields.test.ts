@@ -2,7 +2,7 @@ import test from 'ava';
 import { sharedApi } from '../../support/kit.ts';
 import { silentPort } from '../owned.ts';
 import { allAreRefused, onPosts, type BadCall } from './refuse.ts';
-import { files, posts, times, webhooks, type BadField } from './wrong-values.ts';
+import { files, posts, webhooks, type BadField } from './wrong-values.ts';
 
 const call = (
   [method, path]: readonly [string, string],
@@ -35,13 +35,6 @@ test('null is refused for fields that an edit cannot clear', (t) =>
           call(to, { body: 'x' }, { field, value: null }),
         ),
       ),
-  ));
-
-test('each call for posts refuses a time that is malformed, too old or too far ahead', (t) =>
-  allAreRefused(t, api, (owned) =>
-    onPosts(owned).flatMap((to) =>
-      times().map((bad) => call(to, { body: 'x', channel_ids: [owned.channel] }, bad)),
-    ),
   ));
 
 test('an edit refuses an idempotency key', (t) =>

@@ -25,9 +25,7 @@ const cut = (name: string): Buffer<ArrayBuffer> => {
 };
 
 const wrong: Readonly<Record<string, readonly [string | Buffer<ArrayBuffer>, string, string]>> = {
-  'without any part': [body(), 'invalid_media', '/file'],
   'without a file': [body(field('name')), 'invalid_media', '/file'],
-  'with the file in plain text': [body(field('file')), 'invalid_request', '/file'],
   'with two files': [body(file, file), 'invalid_request', '/file'],
   'with a file in another field': [
     body(file, file.replace('"file"', '"image"')),
@@ -36,17 +34,11 @@ const wrong: Readonly<Record<string, readonly [string | Buffer<ArrayBuffer>, str
   ],
   'with an unknown field': [body(field('title'), file), 'invalid_request', '/title'],
   'with two names': [body(field('name'), field('name'), file), 'invalid_request', '/name'],
-  'with two alt texts': [
-    body(field('alt_text'), field('alt_text'), file),
-    'invalid_request',
-    '/alt_text',
-  ],
   'with a blank alt text': [
     body(`${field('alt_text').slice(0, -1)} \n`, file),
     'invalid_request',
     '/alt_text',
   ],
-  'with an alt text of NUL': [body(`${field('alt_text')}\0`, file), 'invalid_request', '/alt_text'],
   'with an alt text that is too long': [
     body(field('alt_text') + 'x'.repeat(5000), file),
     'invalid_request',
@@ -54,31 +46,14 @@ const wrong: Readonly<Record<string, readonly [string | Buffer<ArrayBuffer>, str
   ],
   'with an alt text that is not UTF-8': [cut('alt_text'), 'invalid_request', '/alt_text'],
   'with a name that is not UTF-8': [cut('name'), 'invalid_request', '/name'],
-  'with a picture without a file name': [cut('file'), 'invalid_request', '/file'],
   'that is cut off': [`--b\r\n${file}`, 'invalid_request', ''],
-  'with three files': [body(file, file, file), 'invalid_request', ''],
   'with too many fields': [
     body(...Array.from({ length: 11 }, (_, n) => field(`f${n}`)), file),
     'invalid_request',
     '',
   ],
-  'with a part without a name': [
-    body(file, 'content-disposition: form-data\r\n\r\nx'),
-    'invalid_request',
-    '',
-  ],
-  'with a file without a field': [
-    body('content-disposition: form-data; filename="a.png"\r\n\r\nx'),
-    'invalid_request',
-    '',
-  ],
   'with a name that is too long': [
     body(field('name') + 'x'.repeat(65_536), file),
-    'invalid_request',
-    '',
-  ],
-  'in an unknown encoding': [
-    body(`content-transfer-encoding: 9bit\r\n${file}`),
     'invalid_request',
     '',
   ],
@@ -97,8 +72,6 @@ const wrong: Readonly<Record<string, readonly [string | Buffer<ArrayBuffer>, str
     'invalid_request',
     '',
   ],
-  'with a malformed header': [body(`x\r\n${file}`), 'invalid_request', ''],
-  'with another boundary': [body(file).replaceAll('--b', '--c'), 'invalid_request', ''],
 };
 for (const [name, [text, code, path]] of Object.entries(wrong)) {
   test.serial(`an upload ${name} is refused, and no file is left`, async (t) => {

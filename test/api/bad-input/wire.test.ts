@@ -95,44 +95,16 @@ const broken = (auth: string): readonly Wire[] => [
   ['an empty content type', posting([auth, 'Content-Type:', length]), 'unsupported_media_type'],
 ];
 
-const credentials = (key: string): readonly string[] => [
-  `Authorization: Bearer\t${key}`,
-  `Authorization: Bearer${key}`,
-  `Authorization: Bearer: ${key}`,
-  `Authorization: ${key}`,
-  `Authorization: Bearer ${key} x`,
-  `Authorization: Bearer ${key}\u00e9`,
-  `Authorization: Bearer \u00e9\u00ff`,
-  `Authorization: Bearer ${key}, Bearer ${key}`,
-  `Authorization: Bearer x\r\nAuthorization: Bearer ${key}`,
-  `Authorization: Basic ${Buffer.from(`api:${key}`).toString('base64')}`,
-  `Authorization: Digest username="${key}"`,
-  'Authorization:',
-  `X-Api-Key: ${key}`,
-  `Cookie: authorization=${key}`,
-  `Proxy-Authorization: Bearer ${key}`,
-];
-
 test('malformed HTTP is refused with the usual error body, and stores nothing', async (t) => {
-  const { auth, key, nothingStored } = await workspace(t);
-  const wrongKeys = credentials(key).map((line): Wire => {
-    return [line, posting([line, json, length]), 'unauthorized'];
-  });
+  const { auth, nothingStored } = await workspace(t);
   const faults: string[] = [];
-  for (const [title, bytes, code] of [...broken(auth), ...wrongKeys]) {
+  for (const [title, bytes, code] of broken(auth)) {
     const { status, text } = await rawSocket(bytes);
     const sound = status === statuses[code] && text.includes(`"code":"${code}"`);
     faults.push(...(sound ? [] : [`${title}: ${status} "${text}" instead of ${code}`]));
   }
 
   t.deepEqual(faults, []);
-  await nothingStored();
-});
-
-test('an unknown Expect is refused', async (t) => {
-  const { auth, nothingStored } = await workspace(t);
-  const { status } = await rawSocket(posting([auth, json, length, 'Expect: a miracle']));
-  t.is(status, 417);
   await nothingStored();
 });
 
