@@ -116,21 +116,6 @@ test('after enabling, one replay delivers the missed and failed events with the 
   }
 });
 
-test('an endpoint that is enabled again has another five days', async (t) => {
-  const { attempt, lastChance, edit, pass, seen, now } = await disabledEndpoint();
-  await edit({ enabled: true });
-  const enabledAt = now().toISOString();
-
-  await attempt(await lastChance());
-  t.like((await seen()).webhook, { enabled: true, failing_since: enabledAt });
-  pass(119 * hour);
-  await attempt(await lastChance());
-  t.true((await seen()).webhook.enabled);
-  pass(hour);
-  await attempt(await lastChance());
-  t.like((await seen()).webhook, disabledByUs);
-});
-
 test('a disabled endpoint refuses replays with advice', async (t) => {
   const { client, edit, store, replay, replaySince, seen } = await endpoint();
   const [ended, delivered, pending] = [
@@ -189,21 +174,6 @@ test('an endpoint that its owner disabled has that reason, and gets no more requ
   t.deepEqual(await attempt(await store('pending')), { kind: 'done', status: 'delivered' });
 });
 
-test('a delivery whose endpoint was disabled between two attempts has that error, not the one of its first attempt', async (t) => {
-  const { edit, store, attempt, seen, pass } = await endpoint();
-  const delivery = await store('pending');
-  await attempt(delivery);
-  await edit({ enabled: false });
-  pass(hour);
-
-  t.deepEqual(await attempt(delivery), failed);
-
-  const { webhook, deliveries } = await seen();
-  t.is(deliveries[0].error, 'endpoint_disabled');
-  t.is(deliveries[0].attempts[0].error, 'http_error');
-  t.is(webhook.last_delivery.error, 'endpoint_disabled');
-});
-
 test('a new URL restarts the five days, and the same URL does not', async (t) => {
   const { receiver, attempt, store, edit, now } = await endpoint();
   const began = now().toISOString();
@@ -213,13 +183,6 @@ test('a new URL restarts the five days, and the same URL does not', async (t) =>
   t.is((await edit({ events: ['post.failed'] })).failing_since, began);
   t.is((await edit({ enabled: true })).failing_since, began);
   t.is((await edit({ url: `${receiver.url}/new` })).failing_since, null);
-});
-
-test('a disabled endpoint that gets another URL stays disabled until it is enabled', async (t) => {
-  const { receiver, edit } = await disabledEndpoint();
-  const url = `${receiver.url}/new`;
-  t.like(await edit({ url }), { url, ...disabledByUs, failing_since: null });
-  t.like(await edit({ enabled: true }), { url, ...healthy });
 });
 
 const page = readFileSync(new URL('../../../docs/operate/operations.md', import.meta.url), 'utf8');

@@ -1,14 +1,6 @@
 import test from 'ava';
-import { loadDelivery } from '../../../services/webhooks/read-deliveries.ts';
-import { loadEndpoints } from '../../../services/webhooks/read-endpoints.ts';
 import { sharedApi } from '../../support/kit.ts';
-import { aroundQueries, planOf, watched } from '../../support/query-plan.ts';
-import {
-  storeAttempt,
-  storeDelivery,
-  storeEvent,
-  storeMany,
-} from '../../support/seed-deliveries.ts';
+import { storeDelivery, storeEvent } from '../../support/seed-deliveries.ts';
 
 const api = sharedApi(test);
 
@@ -24,29 +16,6 @@ async function editable() {
   const { secret: _, ...webhook } = (await client.post('/webhooks', hook('Ours'))).body.webhook;
   return { client, webhook, path: `/webhooks/${webhook.id}` };
 }
-
-// Runs first, so that PostgreSQL plans for its rows only.
-test.serial(
-  'the newest deliveries of the list are one statement, with one index lookup for each',
-  async (t) => {
-    const { orm } = api.punctual;
-    const client = await api.newClient();
-    for (let n = 0; n < 10; n += 1) {
-      await client.post('/webhooks', hook(`n${n}`));
-    }
-
-    await storeMany(orm, client.workspaceId, 500);
-    const { em, queries } = watched(orm.em.fork());
-    const endpoints = await loadEndpoints(em, client.workspaceId, new Date());
-
-    t.is(endpoints.length, 10);
-    t.true(endpoints.every(({ last_delivery: last }) => last?.response_status === 204));
-    t.is(queries.length, 1);
-    const plan = await planOf(orm, queries[0]);
-    t.true(plan.includes('Index Scan Backward using deliveries_newest'), plan);
-    t.true(plan.includes('delivery_attempts_delivery_id_number_unique'), plan);
-  },
-);
 
 test('all endpoints are listed, oldest first, each with its newest delivery and without its secret', async (t) => {
   const client = await api.newClient();
@@ -130,81 +99,12 @@ test('only the fields that are sent change', async (t) => {
   }
 });
 
-test('null clears the description, and events named twice count once', async (t) => {
-  const { client, webhook, path } = await editable();
-  const reply = await client.patch(path, {
-    description: null,
-    events: ['post.failed', 'post.partial', 'post.failed'],
-  });
-  const events = ['post.failed', 'post.partial'];
-  t.deepEqual(reply.body.webhook, { ...webhook, description: '', events });
-});
-
-test('an edit refuses what a registration refuses, and changes nothing', async (t) => {
-  const { client, webhook, path } = await editable();
-  const refused: [object, string, string[]][] = [
-    [{ url: 'http://example.com/hook' }, 'invalid_webhook_url', ['/url']],
-    [{ url: 'https://127.0.0.1/' }, 'invalid_webhook_url', ['/url']],
-    [{ url: 'https://[::ffff:10.0.0.1]/' }, 'invalid_webhook_url', ['/url']],
-    [{ url: 'https://user:secret@example.com/' }, 'invalid_webhook_url', ['/url']],
-    [{ url: 'https://8.8.8.8/\0' }, 'invalid_webhook_url', ['/url']],
-    [{ url: '' }, 'invalid_webhook_url', ['/url']],
-    [{ url: 'https://1.1.1.1/', events: [] }, 'invalid_events', ['/events']],
-    [{ events: ['post.sent'] }, 'invalid_events', ['/events/0']],
-    [{ url: null }, 'invalid_request', ['/url']],
-    [{ events: null }, 'invalid_request', ['/events']],
-    [{ events: 'post.failed' }, 'invalid_request', ['/events']],
-    [{ description: 1 }, 'invalid_request', ['/description']],
-    [{ description: 'x'.repeat(501) }, 'invalid_request', ['/description']],
-    [{ description: 'a\0' }, 'invalid_request', ['/description']],
-    [{ description: 'a\ud800' }, 'invalid_request', ['/description']],
-    [{ description: 'New', secret: 'mine' }, 'invalid_request', ['/secret']],
-    [{ description: 'New', id: webhook.id }, 'invalid_request', ['/id']],
-    [[], 'invalid_request', ['']],
-  ];
-  for (const [body, code, paths] of refused) {
-    const reply = await client.patch(path, body);
-    t.is(reply.status, 400, JSON.stringify(body));
-    t.is(reply.body.code, code, JSON.stringify(body));
-    const named = reply.body.details.map((detail: { path: string }) => detail.path);
-    t.deepEqual(named, paths, JSON.stringify(body));
-  }
-
-  t.deepEqual((await client.get(path)).body.webhook, webhook);
-});
-
 test('new event types apply to later events', async (t) => {
   const { client, path } = await editable();
   const { workspaceId } = client;
   await client.patch(path, { events: ['post.published'] });
   t.is(await storeEvent(api.punctual, workspaceId, 'post.failed'), undefined);
   t.truthy(await storeEvent(api.punctual, workspaceId, 'post.published'));
-});
-test('an attempt during a read is shown with its outcome, or not at all', async (t) => {
-  const { client, webhook } = await editable();
-  const { punctual } = api;
-  const delivery = await storeDelivery(punctual, client.workspaceId, 'pending');
-  const row = [delivery, 1, new Date(), 30, 204, null];
-  // The worker records the attempt as soon as the reader has its first result.
-  let isFirst = true;
-  const interrupted = aroundQueries(punctual.orm.em.fork(), async (run) => {
-    const rows = await run();
-    if (isFirst) {
-      isFirst = false;
-      await storeAttempt(punctual, client.workspaceId, row);
-      await punctual.orm.em
-        .fork()
-        .execute(`update deliveries set status = 'delivered' where id = ?`, [delivery]);
-    }
-
-    return rows;
-  });
-
-  const read = () => loadDelivery(interrupted, client.workspaceId, webhook.id, delivery);
-  const [before, after] = [await read(), await read()];
-
-  t.like(before, { status: 'pending', attempts: { length: 0 } });
-  t.like(after, { status: 'delivered', attempts: { length: 1 } });
 });
 
 test('an endpoint shows its newest 100 deliveries and no other endpoint’s', async (t) => {

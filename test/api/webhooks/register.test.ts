@@ -71,106 +71,11 @@ test('a second endpoint with the same URL gets a warning, also in a replay and a
   t.is((await register(await api.newClient())).body.warning, null, 'of another workspace');
 });
 
-test('the database stores the signing secret only sealed', async (t) => {
-  const client = await api.newClient();
-  const { id, secret } = (await register(client)).body.webhook;
-  const [row] = await api.punctual.orm.em
-    .fork()
-    .execute<{ sealed_secret: string }[]>('select * from webhook_endpoints where id = ?', [id]);
-
-  t.false(JSON.stringify(row).includes(secret.slice('whsec_'.length, -4)));
-  const sealed = row?.sealed_secret ?? '';
-  const { sealer } = api.punctual.deps;
-  t.is(sealer.open(sealed, `webhook/${id}/secret`), secret);
-  t.throws(() => sealer.open(sealed, `webhook/${crypto.randomUUID()}/secret`));
-});
-
 test('without a description it is empty, and events named twice count once', async (t) => {
   const client = await api.newClient();
   const reply = await register(client, { events: ['webhook.test', 'post.failed', 'webhook.test'] });
   t.is(reply.status, 201);
   t.like(reply.body.webhook, { description: '', events: ['webhook.test', 'post.failed'] });
-});
-
-const refusedUrls = [
-  'http://example.com/hook',
-  'ftp://example.com/hook',
-  'https://127.0.0.1/hook',
-  'https://127.0.0.1:18444/hook',
-  'http://127.0.0.1:18444/hook',
-  'https://2130706433/',
-  'https://0x7f.1/',
-  'https://10.0.0.1/',
-  'https://192.168.1.1/',
-  'https://172.16.0.1/',
-  'https://169.254.169.254/latest/meta-data/',
-  'https://100.64.0.1/',
-  'https://0.0.0.0/',
-  'https://[::1]/',
-  'https://[::ffff:127.0.0.1]/',
-  'https://[fd00:ec2::254]/',
-  'https://[fe80::1]/',
-  'https://localhost/',
-  'https://localhost./',
-  'https://metadata/',
-  'https://metadata.google.internal/',
-  'https://user:secret@example.com/',
-  'https://example.com@127.0.0.1/',
-  'https://example.com:22/',
-  'https://exa mple.com/',
-  'https://example.com\\@127.0.0.1/',
-  'https://example.com/\0',
-  'https://example.com/\ud800',
-  'https://',
-  'https:example.com',
-  '//example.com/hook',
-  'example.com/hook',
-  'javascript:alert(1)',
-  'not a url',
-  '',
-  `https://example.com/${'x'.repeat(2048)}`,
-];
-
-test('a URL that is not public and https is refused with the reason, and nothing is stored', async (t) => {
-  const client = await api.newClient();
-  for (const refused of refusedUrls) {
-    const reply = await register(client, { url: refused });
-    t.is(reply.status, 400, refused);
-    t.is(reply.body.code, 'invalid_webhook_url', refused);
-    t.deepEqual(
-      reply.body.details.map(({ path }: { path: string }) => path),
-      ['/url'],
-    );
-    t.truthy(reply.body.error);
-  }
-
-  t.is(await endpoints(client), 0);
-});
-
-test('a public address is accepted without a request to it', async (t) => {
-  const client = await api.newClient();
-  for (const accepted of ['https://8.8.8.8/hook?x=1', 'https://[2606:4700:4700::1111]/h']) {
-    const reply = await register(client, { url: accepted });
-    t.is(reply.status, 201, accepted);
-    t.is(reply.body.webhook.url, accepted);
-  }
-});
-
-test('an unknown event is refused and named', async (t) => {
-  const client = await api.newClient();
-  const lists = [[], ['post.publish'], ['post.published', 'Post.Failed'], [''], ['__proto__']];
-  for (const events of lists) {
-    const reply = await register(client, { events });
-    t.is(reply.status, 400, events.join());
-    t.is(reply.body.code, 'invalid_events', events.join());
-    t.is(
-      reply.body.details[0].path,
-      events.length > 0 ? `/events/${events.length - 1}` : '/events',
-    );
-    t.true(reply.body.error.includes(events.at(-1) ?? 'empty'), reply.body.error);
-  }
-
-  t.is(await endpoints(client), 0);
 });
 
 test('a workspace has at most 10 endpoints, also with 20 concurrent registrations', async (t) => {

@@ -99,14 +99,6 @@ test.serial('enabling an endpoint while the service disables it leaves it enable
 });
 
 test.serial(
-  'a new URL while the service disables the endpoint shows that it is disabled',
-  async (t) => {
-    const { enabled, disabled_reason: reason } = await disabledMeanwhile(t, {});
-    t.deepEqual([enabled, reason], [false, 'failing']);
-  },
-);
-
-test.serial(
   'the deletion of an endpoint and the record of an attempt do not block each other',
   async (t) => {
     const { client, path, workspaceId } = await endpoint();

@@ -165,55 +165,6 @@ test.serial('A18, A19: a name with only IPv6, and an unknown one, are accepted',
 });
 
 test.serial(
-  'none of R01 to R56 gets a connection when it is written directly into the database',
-  async (t) => {
-    const { write, store, attempt } = await endpoint();
-    // The only fault is the length, which is harmless.
-    const { length: _, ...refused } = refusedUrls;
-    for (const url of [...Object.values(refused).flat(), ...ownUrls]) {
-      await write(url);
-      const recorded = await attempt(await store());
-      t.deepEqual(recorded, { error: 'blocked_destination', response_status: null }, url);
-    }
-
-    t.deepEqual([asked, dialled], [[], []]);
-  },
-);
-
-test.serial(
-  'R60 to R68: nor does a name that resolves to a private address when the delivery is due',
-  async (t) => {
-    const { write, store, attempt } = await endpoint(
-      async (host) => privateAnswers[host.split('.')[0]?.toUpperCase() ?? ''] ?? [],
-    );
-    for (const id of Object.keys(privateAnswers)) {
-      await write(`https://${id.toLowerCase()}.example.com/`);
-      t.is((await attempt(await store()))?.error, 'blocked_destination', id);
-    }
-
-    t.deepEqual(dialled, []);
-  },
-);
-
-test.serial(
-  'a delivery to such an address fails after six attempts, without a connection',
-  async (t) => {
-    const { client, path, write, store, attempt, wait } = await endpoint();
-    await write('https://[::ffff:127.0.0.1]/');
-    const delivery = await store();
-    for (let count = 0; count < 6; count += 1) {
-      await attempt(delivery);
-      await wait();
-    }
-
-    const [shown] = (await client.get(path)).body.deliveries;
-    t.like(shown, { status: 'failed', error: 'blocked_destination', next_attempt_at: null });
-    t.is(shown.attempts.length, 6);
-    t.deepEqual(dialled, []);
-  },
-);
-
-test.serial(
   'R61, R70: a name that was public at its registration is checked again at every attempt',
   async (t) => {
     let address = '93.184.216.34';
