@@ -64,15 +64,6 @@ test('files are downloaded into the library in order and attached to the post', 
   t.is((await files()).length, 2);
 });
 
-test('a repeated URL is one file', async (t) => {
-  const { client, site, draft } = await begin(t, { '/a.png': await picture() });
-  const { body } = await draft(site.at('/a.png'), site.at('/a.png'));
-
-  t.is(body.post.media.length, 1);
-  t.is((await client.get('/media')).body.media.length, 1);
-  t.is(site.asked.length, 1);
-});
-
 test('at most four files are downloaded at a time', async (t) => {
   const bytes = await picture();
   const [four, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -119,15 +110,6 @@ test('a missing file, or one with a server error, is refused', async (t) => {
   await refused(['/404'], 0, /^The server answered 404\.$/v);
   await refused(['/500'], 0, /^The server answered 500\.$/v);
   await refused(['/204'], 0, /^The server answered 204\.$/v);
-});
-
-test('a file that is neither an image nor a video is refused, whatever its declared type', async (t) => {
-  const { refused } = await begin(t, {
-    '/cat.png': (_request, response) =>
-      response.setHeader('content-type', 'image/png').end('<html>Log in first</html>'),
-  });
-
-  await refused(['/cat.png'], 0, /neither an image .* nor a video/v);
 });
 
 test('all invalid URLs are named before any request', async (t) => {
@@ -228,16 +210,6 @@ test('a redirect to a private address is refused', async (t) => {
   });
 
   await refused(['/trap'], 0, /does not lead to a public address/v);
-});
-
-test('an untrusted certificate is refused', async (t) => {
-  const site = shared().server.newSite({ '/a.png': await picture() });
-  const punctual = await startLibrary(t, { allowPorts: [shared().server.port] });
-  const client = await newClient(punctual);
-  const { status, body } = await client.post('/posts', { media_urls: [site.at('/a.png')] });
-
-  t.is(status, 400);
-  t.regex(body.error, /No trusted TLS connection/v);
 });
 
 test('when the post is refused, its downloads are removed, and the error names their URLs', async (t) => {

@@ -145,30 +145,6 @@ test('/status says when the disk of PostgreSQL is full, and when it has room aga
   t.is(await poll(status, (said) => said === 'ok'), 'ok');
 });
 
-test('on a full disk an upload is a 503 and leaves no file', async (t) => {
-  const mediaDir = tinyDisk(t, 4);
-  if (mediaDir === null) {
-    t.log('Only root can mount on this machine; the test above covers this case.');
-    t.pass();
-    return;
-  }
-
-  // Without the guard, which would refuse the upload before the disk does.
-  const env = { PUNCTUAL_DISK_FREE_PERCENT: '0' };
-  const library = await libraryProcess(t, { mediaDir, env });
-  const [client, files] = [await library.newClient(), () => filesOf(library)];
-  for (let count = 0; count < 3; count += 1) {
-    const large = await upload(library, client, { bytes: await pictureOf(8_000_000) });
-    await mustSayFull(t, large, { client, files });
-  }
-
-  const small = await upload(library, client, { bytes: await picture() });
-  t.is(small.status, 201);
-  await writeFile(path.join(mediaDir, 'filling'), Buffer.alloc(4_500_000)).catch(() => undefined);
-  t.is((await client.delete(`/media/${small.body.media.id}`)).status, 200);
-  t.deepEqual(await files(), ['filling']);
-});
-
 // A disk reports only late that it is full: when the file is closed, after the rest of the upload has arrived.
 test('an upload whose last bytes could not be written is never accepted', async (t) => {
   let isOver = false;

@@ -89,37 +89,6 @@ test('a search finds any part of a name in any case, without wildcards', async (
   t.is((await find('')).length, 5);
 });
 
-test('search, kind and page can be combined', async (t) => {
-  const client = await api.newClient();
-  const ids = await pictures(client, ['cat 1', 'dog', 'cat 2', 'cat 3']);
-  const first = (await client.get('/media?type=image&search=cat&limit=2')).body;
-  const rest = await client.get(`/media?type=image&search=cat&limit=2&cursor=${first.next_cursor}`);
-
-  t.deepEqual(idsOf(first), [ids[3], ids[2]]);
-  t.deepEqual(idsOf(rest.body), [ids[0]]);
-});
-
-const wrong = [
-  'type=sound',
-  'type=image/png',
-  'limit=0',
-  'limit=51',
-  'limit=x',
-  'cursor=x',
-  'search=%00',
-  'order=asc',
-  'type=image&type=video',
-];
-for (const query of wrong) {
-  test(`a list by ?${query} is refused, and the parameter is named`, async (t) => {
-    const client = await api.newClient();
-    const { status, body } = await client.get(`/media?${query}`);
-
-    t.is(status, 400);
-    t.like(body, { code: 'invalid_request', details: [{ path: `?${query.split('=')[0]}` }] });
-  });
-}
-
 test.serial('a deleted file is gone from the list, by its id and from the disk', async (t) => {
   const { client, files } = await library();
   const [id = '', kept = ''] = await pictures(client, ['a', 'b']);
@@ -130,25 +99,6 @@ test.serial('a deleted file is gone from the list, by its id and from the disk',
   t.is((await client.delete(`/media/${id}`)).status, 404);
   t.deepEqual(await files(), [kept]);
 });
-
-test.serial(
-  "another workspace's file is answered like an unknown one, and is unchanged",
-  async (t) => {
-    const { client, files } = await library();
-    const stranger = await api.newClient('Stranger');
-    const [id = ''] = await pictures(client, ['a']);
-    const unknown = '0192f0c4-5a7e-7c3b-9d21-6f0e8a4b1c2d';
-
-    for (const call of [stranger.get, stranger.delete]) {
-      const [theirs, nobodys] = [await call(`/media/${id}`), await call(`/media/${unknown}`)];
-      t.is(theirs.status, 404);
-      t.deepEqual({ ...theirs.body, error: theirs.body.error.replace(id, unknown) }, nobodys.body);
-    }
-    t.deepEqual((await stranger.get('/media')).body.media, []);
-    t.is((await client.get(`/media/${id}`)).status, 200);
-    t.deepEqual(await files(), [id]);
-  },
-);
 
 /** A video of a workspace's library, with its bytes and its link. */
 async function newClip() {
@@ -225,7 +175,7 @@ for (const range of ['bytes=999999999-', 'bytes=-0']) {
   });
 }
 
-for (const range of ['bytes=0-1,4-5', 'bytes=9-3', 'lines=1-2', 'bytes=a-b', 'bytes=-']) {
+for (const range of ['bytes=0-1,4-5', 'bytes=9-3', 'lines=1-2']) {
   test(`an invalid range (${range}) gets the whole file`, async (t) => {
     const { link, bytes } = await clip();
     const { answer, body } = await read(link, { headers: { range } });
@@ -276,10 +226,4 @@ test('unknown links and links of deleted files are answered alike', async (t) =>
   t.is(answer.status, 404);
   t.is(answer.headers.get('etag'), null);
   t.like(JSON.parse(body.toString()), { code: 'not_found' });
-});
-
-test('a link supports no other method', async (t) => {
-  const { link } = await clip();
-
-  t.is((await read(link, { method: 'DELETE' })).answer.status, 405);
 });

@@ -121,22 +121,6 @@ test('a post whose commit loses its connection is replayed with an existing pict
   t.is(await rowsOf(punctual, client.workspaceId), 1);
 });
 
-test('an edit whose commit loses its connection attaches an existing picture', async (t) => {
-  const { punctual, client, url, loseAnswer } = await workspace(t);
-  const { id } = (await client.post('/posts', { body: 'Look' })).body.post;
-  const { answer, hold } = await loseAnswer(() =>
-    client.patch(`/posts/${id}`, { media_urls: [url] }),
-  );
-  t.is(answer.status, 503);
-  hold.release();
-  const { body } = await poll(
-    () => client.get(`/posts/${id}`),
-    ({ body: { post } }) => post.media.length === 1,
-  );
-
-  t.is((await fetch(linkTo(punctual, body.post.media[0].url))).status, 200);
-});
-
 test('a deletion whose commit loses its connection leaves no bytes after the next sweeps', async (t) => {
   const { punctual, client, loseAnswer } = await workspace(t);
   const files = await newFilesOf(punctual);

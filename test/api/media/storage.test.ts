@@ -50,16 +50,6 @@ test('a file that a scheduled post uses cannot be deleted, and can once the post
   t.is((await client.delete(`/media/${id}`)).status, 200);
 });
 
-test('a file that a post is being published with cannot be deleted', async (t) => {
-  const { client, newFile, schedule } = await workspace();
-  const { id } = await newFile();
-  const { body } = await schedule(id);
-  const em = api.punctual.orm.em.fork();
-  await em.execute(`update posts set status = 'publishing' where id = ?`, [body.post.id]);
-
-  t.like(await client.delete(`/media/${id}`), { status: 409, body: { code: 'media_in_use' } });
-});
-
 test('a file of a draft can be deleted, and the draft loses it', async (t) => {
   const { client, newFile } = await workspace();
   const { id, url } = await newFile();
@@ -125,14 +115,6 @@ withBucket(
     t.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(10, 20));
   },
 );
-
-withBucket('with a bucket, a deleted file is gone from it', async (t) => {
-  const { punctual, client, keys } = await inBucket();
-  const { body } = await upload(punctual, client, { bytes: await picture() });
-  await client.delete(`/media/${body.media.id}`);
-
-  t.deepEqual(await keys(), []);
-});
 
 withBucket('with a bucket, a refused post leaves no downloads', async (t) => {
   const { site, punctual, client, keys, files } = await inBucket();

@@ -20,7 +20,6 @@ import {
 } from '../../support/media-library.ts';
 import { needs } from '../../support/needs.ts';
 import type { Punctual } from '../../support/punctual.ts';
-import { aroundQueries } from '../../support/query-plan.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 // In series, because they sweep one library and check its folder.
@@ -80,23 +79,6 @@ test('a stored file that did not reach the library is removed with its row after
   t.like(await client.get(`/media/${lost}`), { status: 404 });
   const rows = await punctual.orm.em.fork().execute('select from media_files where id = ?', [lost]);
   t.is(rows.length, 0);
-});
-
-test('a sweep while the database is away loses nothing', async (t) => {
-  const { punctual, files, newFile } = await workspace();
-  const [kept, lost] = [await newFile(), await newFile()];
-  await crash(punctual, lost);
-  await ageUnclaimed(punctual);
-  const orm = {
-    em: {
-      fork: () => aroundQueries(punctual.orm.em.fork(), () => Promise.reject(new Error('away'))),
-    },
-  };
-  await sweepLibrary({ ...punctual, orm: orm as unknown as Punctual['orm'] });
-
-  t.is((await files()).length, 2);
-  await sweepLibrary(punctual);
-  t.deepEqual(await files(), [kept]);
 });
 
 test('a request that still runs when its file is swept fails, and inserts no row without bytes', async (t) => {

@@ -5,7 +5,6 @@ import { sharedApi } from '../../support/kit.ts';
 import { picture, video } from '../../support/media-files.ts';
 import {
   filesOf,
-  linkTo,
   newFilesOf,
   noTemporal,
   rowsOf,
@@ -55,16 +54,6 @@ test('an uploaded video has a duration', async (t) => {
   t.like(body.media, { type: 'video/mp4', width: 320, height: 180, duration_ms: 2000 });
 });
 
-test('the link to a file needs no key and serves the exact bytes', async (t) => {
-  const { punctual, client } = await library();
-  const bytes = await picture('png');
-  const { body } = await upload(punctual, client, { bytes });
-  const answer = await fetch(linkTo(punctual, body.media.url));
-
-  t.is(answer.headers.get('content-type'), 'image/png');
-  t.deepEqual(Buffer.from(await answer.arrayBuffer()), bytes);
-});
-
 test('the type is read from the bytes, not from the name or the header', async (t) => {
   const { punctual, client } = await library();
   const bytes = await picture('png');
@@ -75,14 +64,6 @@ test('the type is read from the bytes, not from the name or the header', async (
   });
 
   t.is(body.media.type, 'image/png');
-});
-
-test('a file may be given another name than its own', async (t) => {
-  const { punctual, client } = await library();
-  const bytes = await picture('png');
-  const { body } = await upload(punctual, client, { bytes, fields: { name: 'Our harbour.png' } });
-
-  t.is(body.media.name, 'Our harbour.png');
 });
 
 test.serial(
@@ -104,15 +85,6 @@ test.serial(
     t.is(await rowsOf(punctual, client.workspaceId), 0);
   },
 );
-
-test.serial('an upload without a key is refused', async (t) => {
-  const { punctual, client, files } = await library();
-  const stranger = { ...client, key: 'svc_live_wrong' };
-  const { status } = await upload(punctual, stranger, { bytes: await picture() });
-
-  t.is(status, 401);
-  t.deepEqual(await files(), []);
-});
 
 const limit = 200 * 1024 * 1024;
 const piece = Buffer.alloc(1024 * 1024);
@@ -173,23 +145,6 @@ test.serial('a client that hangs up in the middle leaves no file and no row', as
   t.is((await upload(punctual, client, { bytes: await picture() })).status, 201);
 });
 
-test.serial(
-  'a client that hangs up before its first byte is read leaves no file and delays no other upload',
-  async (t) => {
-    const { punctual, client, files } = await library();
-    for (let count = 0; count < 20; count += 1) {
-      const request = beginUpload(t, punctual, client);
-      request.write(head);
-      await sleep(count);
-      request.destroy();
-    }
-
-    t.is((await upload(punctual, client, { bytes: await picture() })).status, 201);
-    await poll(files, ({ length }) => length === 1);
-    t.is(await rowsOf(punctual, client.workspaceId), 1);
-  },
-);
-
 test('a stalled client is answered, and no file is left', async (t) => {
   const punctual = await startLibrary(t, { media: { stallMs: 500 } });
   const client = await newClient(punctual);
@@ -228,24 +183,17 @@ test('a slow client is accepted', async (t) => {
 const cleaned: Readonly<Record<string, readonly [string | undefined, string]>> = {
   'is unchanged when it is harmless': ['Our harbour (2).PNG', 'Our harbour (2).PNG'],
   'loses the folders before it': ['/etc/passwd', 'passwd'],
-  'loses the folders of Windows': [String.raw`C:\Users\me\cat.png`, 'cat.png'],
   'loses control characters': ['a\u0000b\r\nc\u007f.png', 'abc.png'],
   'loses marks that turn its direction': ['cat\u202egnp.exe', 'catgnp.exe'],
-  'keeps emoji that are made of several signs': ['👩‍👩‍👧.png', '👩‍👩‍👧.png'],
   'is composed, as most programs type it': ['a\u0308.png', 'ä.png'],
   'has no half of a surrogate pair': ['a\ud800.png', 'a\ufffd.png'],
-  'has no space around it': ['  cat.png ', 'cat.png'],
   'that is empty is derived from the type': ['', 'file.jpg'],
-  'that is missing is derived from the type': [undefined, 'file.jpg'],
-  'of dots alone is derived from the type': ['..', 'file.jpg'],
   'with folders only is derived from the type': ['a/b/', 'file.jpg'],
   'that is too long keeps its ending': [`${'a'.repeat(300)}.jpeg`, `${'a'.repeat(250)}.jpeg`],
-  'that is too long and has no ending is cut': ['b'.repeat(300), 'b'.repeat(255)],
   'of many combining marks is read from its end, because normalizing takes quadratic time': [
     `a${'\u0315\u0316'.repeat(1000)}.png`,
     `${'\u0316'.repeat(251)}.png`,
   ],
-  'that is too long is not cut within a character': [`${'a'.repeat(254)}😀`, 'a'.repeat(254)],
 };
 for (const [what, [given, expected]] of Object.entries(cleaned)) {
   test(`a name ${what}`, (t) => {
