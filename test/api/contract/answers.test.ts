@@ -1,10 +1,8 @@
 import test from 'ava';
-import { postStatuses } from '../../../domain/statuses.ts';
 import type { Client } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { setStatus, storeChannel } from '../../support/seed.ts';
 import { ownedBy, silentPort } from '../owned.ts';
-import { rawCall } from '../../support/raw-call.ts';
 
 const api = sharedApi(test, { allowPorts: [silentPort] });
 
@@ -59,28 +57,6 @@ test('every id that goes out is a UUIDv7 in lower case, and every time is UTC wi
   t.true(seen.ids >= 12 && seen.times >= 8, JSON.stringify(seen));
 });
 
-test('a post has all of its fields, however it was created', async (t) => {
-  const owned = await ownedBy(api.punctual);
-  const { post } = (await owned.client.get(`/posts/${owned.failed}`)).body;
-  const wanted =
-    'id status outcome channels body thread scheduled_at created_at timezone media channel_media thread_media summary warning warnings video published_at updated_at tags metadata external_id';
-  t.deepEqual(Object.keys(post).toSorted(), wanted.split(' ').toSorted());
-  const named = ['channel_id', 'status', 'platform', 'handle', 'url', 'error', 'error_code'];
-  const others = [
-    'warning',
-    'retryable',
-    'retry_at',
-    'body',
-    'metrics',
-    'metrics_updated_at',
-    'gone_at',
-    'options',
-    'unpublish',
-  ];
-  t.deepEqual(Object.keys(post.channels[0]).toSorted(), [...named, ...others].toSorted());
-  t.deepEqual(Object.keys(post.summary).toSorted(), ['failed', 'pending', 'published', 'removed']);
-});
-
 test('an error has a sentence, a code and optional details, and nothing else', async (t) => {
   const owned = await ownedBy(api.punctual);
   const { client } = owned;
@@ -120,20 +96,6 @@ test('all faults of a request are reported at once, each with its path', async (
     '/video/privacy',
     '/video/size',
   ]);
-});
-
-test('a created resource is found at its Location', async (t) => {
-  const { client } = await ownedBy(api.punctual);
-  const hook = { url: 'https://8.8.8.8/', events: ['webhook.test'] };
-  for (const reply of [
-    await client.post('/posts', { body: 'x' }),
-    await client.post('/webhooks', hook),
-  ]) {
-    const location = reply.headers.get('location') ?? '';
-    t.regex(location, /^\/api\/v1\//v);
-    const headers = { authorization: `Bearer ${client.key}` };
-    t.is((await rawCall(api.punctual.url + location, { headers })).status, 200, location);
-  }
 });
 
 type Listed = { readonly id: string; readonly status: string };
@@ -180,35 +142,6 @@ test('a listed post has its id, body, time, status and targets in their order', 
   ]);
 });
 
-test('posts come newest first by the time of their creation, whatever their due time', async (t) => {
-  const { client, channel } = await workspace();
-  const made = [
-    await make(client, { body: '1', channel_ids: [channel], schedule_in_minutes: 600 }),
-    await make(client, { body: '2' }),
-    await make(client, { body: '3', channel_ids: [channel], schedule_in_minutes: 5 }),
-  ];
-  const { posts } = (await client.get('/posts')).body;
-  t.deepEqual(idsOf(posts), made.toReversed());
-  await client.patch(`/posts/${made[0]}`, { body: 'edited' });
-  t.deepEqual(idsOf((await client.get('/posts')).body.posts), made.toReversed());
-});
-
-test('a list filtered by status has only posts of that status', async (t) => {
-  const { client, channel } = await workspace();
-  const made: [string, string][] = [];
-  for (const status of postStatuses) {
-    const id = await make(client, { body: status, channel_ids: [channel] });
-    await setStatus(api.punctual, id, status);
-    made.push([status, id]);
-  }
-
-  for (const [status, id] of made) {
-    const { posts } = (await client.get(`/posts?status=${status}`)).body;
-    t.deepEqual(idsOf(posts), [id]);
-    t.is(posts[0].status, status);
-  }
-});
-
 test('a list has up to 100 posts, and a cursor to the rest', async (t) => {
   const { client } = await workspace();
   const made: string[] = [];
@@ -222,27 +155,4 @@ test('a list has up to 100 posts, and a cursor to the rest', async (t) => {
   t.deepEqual(none, []);
   t.deepEqual(idsOf([...(first ?? []), ...(second ?? [])]), made.toReversed());
   t.is((await client.get('/posts?limit=100')).body.posts.length, 100);
-});
-
-test('pages list every post once, also posts with equal times and new ones', async (t) => {
-  const { client } = await workspace();
-  const made: string[] = [];
-  for (let n = 0; n < 7; n += 1) {
-    made.push(await make(client, { body: String(n) }));
-  }
-
-  await api.punctual.orm.em
-    .fork()
-    .execute(`update posts set created_at = '2026-05-01T10:00:00.123Z' where workspace_id = ?`, [
-      client.workspaceId,
-    ]);
-  for (const limit of [1, 2, 3, 7, 50]) {
-    const seen = (await pages(client, `limit=${limit}&status=draft`)).flat();
-    t.deepEqual(idsOf(seen).toSorted(), made.toSorted(), `limit ${limit}`);
-  }
-
-  const first = (await client.get('/posts?limit=4')).body;
-  await make(client, { body: 'newer' });
-  const rest = (await client.get(`/posts?cursor=${first.next_cursor}`)).body;
-  t.deepEqual(idsOf([...first.posts, ...rest.posts]).toSorted(), made.toSorted());
 });

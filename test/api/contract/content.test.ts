@@ -77,19 +77,6 @@ test('the video network requires made_for_kids, but a draft does not', async (t)
   t.is((await client.post('/posts', elsewhere)).status, 201);
 });
 
-test('every network that refuses is named, not only the first', async (t) => {
-  const { client, channels } = await workspace();
-  const ids = Object.values(channels);
-  const post = { body: 'x'.repeat(5001), channel_ids: ids, schedule_in_minutes: 60 };
-  const { body } = await client.post('/posts', post);
-  t.is(body.code, 'invalid_content');
-  for (const id of ids) {
-    t.true(body.error.includes(id), body.error);
-  }
-
-  t.true(body.details.length >= ids.length);
-});
-
 test('a network without threads gets the texts as one post, with a warning on its channel', async (t) => {
   const { client, channels } = await workspace();
   const thread = ['First part', 'Second part'];
@@ -107,20 +94,6 @@ test('a network without threads gets the texts as one post, with a warning on it
   t.is(x.warning, null);
 
   t.is(reply.body.post.warning, null);
-});
-
-test('a channel’s own text is a single post, also beside a thread', async (t) => {
-  const { client, channels } = await workspace();
-  const { linkedin, mastodon } = channels;
-  const { post } = (
-    await client.post('/posts', {
-      thread: ['One', 'Two'],
-      channel_ids: [linkedin, mastodon],
-      channel_bodies: { [linkedin]: 'Alone', [mastodon]: 'Alone too' },
-    })
-  ).body;
-  t.like(post.channels[0], { body: 'Alone', warning: null });
-  t.like(post.channels[1], { body: 'Alone too', warning: null });
 });
 
 test('text may be left out or empty beside media: of a post, of a part and of a channel', async (t) => {

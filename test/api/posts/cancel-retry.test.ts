@@ -58,12 +58,6 @@ test('a cancel during publishing lets running sends finish, keeps published chan
   t.like(post.channels[3], { retry_at: null, error: null, error_code: null });
 });
 
-test('a cancel counts every channel that is being sent', async (t) => {
-  const { client, make } = await workspace();
-  const id = await make('publishing', ['publishing', 'publishing', 'publishing']);
-  t.is((await client.post(`/posts/${id}/cancel`)).body.still_sending, 3);
-});
-
 test('a draft and a post that has ended cannot be cancelled', async (t) => {
   const { client, make } = await workspace();
   const states: [PostStatus, ChannelStatus][] = [
@@ -114,13 +108,6 @@ test('a draft that is published on every channel cannot be scheduled', async (t)
   t.regex(reply.body.error, /^Every channel of the post has it, or may have it/v);
 });
 
-test('a cancel needs no plan', async (t) => {
-  const { client, make, endPlan } = await workspace();
-  const id = await make();
-  await endPlan();
-  t.is((await client.post(`/posts/${id}/cancel`)).status, 200);
-});
-
 test('a retry sends to the failed channels only, not to published and unconfirmed ones', async (t) => {
   const { client, channels, make } = await workspace();
   const id = await make('failed', ['published', 'failed', 'unconfirmed']);
@@ -139,13 +126,6 @@ test('a retry sends to the failed channels only, not to published and unconfirme
   t.deepEqual(post.channels[0], before.channels[0]);
   t.deepEqual(post.channels[2], before.channels[2]);
   t.like(post.channels[1], { status: 'publishing', retry_at: null });
-});
-
-test('a retry of a post that failed everywhere sends to all of its channels', async (t) => {
-  const { client, channels, make } = await workspace();
-  const id = await make('failed', ['failed', 'failed', 'failed']);
-  const { body } = await client.post(`/posts/${id}/retry`);
-  t.deepEqual(new Set(body.retrying), new Set(channels));
 });
 
 test('a post that has not ended, or has no failed channel, cannot be retried', async (t) => {
@@ -167,13 +147,6 @@ test('a post that has not ended, or has no failed channel, cannot be retried', a
     t.regex(reply.body.error, words, channels.join());
     t.deepEqual((await client.get(`/posts/${id}`)).body, before);
   }
-});
-
-test('a cancelled post is retried by scheduling it, not by a retry', async (t) => {
-  const { client, make } = await workspace();
-  const id = await make('publishing', ['failed', 'scheduled', 'published']);
-  await client.post(`/posts/${id}/cancel`);
-  t.is((await client.post(`/posts/${id}/retry`)).body.code, 'nothing_to_retry');
 });
 
 test('a post that is being retried can be cancelled', async (t) => {

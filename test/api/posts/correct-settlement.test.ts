@@ -72,18 +72,6 @@ test('a post that is not there after all is sent once by a retry, and then the a
   t.is(mute.sends.length, 2);
 });
 
-test('null cannot correct a URL until the network has certainly processed the request', async (t) => {
-  const { posts, channels, publish, mute } = await workspace(t);
-  Object.assign(mute.rules, { appearsWithinMs: 60_000 });
-  const { post, claimed } = await publish({ body: 'Hello' });
-  await posts.finalize(post, claimed);
-  await posts.settle(post, channels.mute, there);
-  const before = await posts.show(post);
-  const refusal = { code: 'settle_too_early' };
-  await t.throwsAsync(posts.settle(post, channels.mute, null), refusal);
-  t.deepEqual(await posts.show(post), before);
-});
-
 test('the metrics of a wrong post go with it', async (t) => {
   const { posts, channels, doubtful } = await workspace(t);
   const post = await doubtful({ body: 'Hello' });

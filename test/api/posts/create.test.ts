@@ -86,49 +86,6 @@ test('GET returns a scheduled post as POST did', async (t) => {
   t.deepEqual(read.body, created.body);
 });
 
-test('a draft may have no channel, and a null time or an empty list of media means none', async (t) => {
-  const { client } = await workspace();
-  const reply = await client.post('/posts', {
-    body: 'x',
-    scheduled_at: null,
-    media_ids: [],
-    media_urls: [],
-    channel_bodies: {},
-  });
-  t.is(reply.status, 201);
-  t.like(reply.body.post, { status: 'draft', scheduled_at: null, channels: [], media: [] });
-});
-
-test('a thread takes precedence over the body, and both are kept', async (t) => {
-  const { client, mastodon } = await workspace();
-  const thread = Array.from({ length: 25 }, (_, index) => `Part ${index + 1}`);
-  const reply = await client.post('/posts', {
-    body: 'Alone',
-    thread,
-    channel_ids: [mastodon],
-    schedule_in_minutes: 60,
-  });
-  t.is(reply.status, 201);
-  t.like(reply.body.post, { body: 'Alone', thread });
-  t.is(reply.body.post.channels[0].body, 'Part 1');
-
-  const only = await client.post('/posts', { thread: ['a', 'b'] });
-  t.like(only.body.post, { body: null, thread: ['a', 'b'] });
-});
-
-test('a draft is saved although a network would refuse it, with the same text as a warning', async (t) => {
-  const { client, mastodon, bluesky } = await workspace();
-  const post = { body: 'x'.repeat(301), channel_ids: [mastodon, bluesky] };
-  const scheduled = await client.post('/posts', { ...post, schedule_in_minutes: 60 });
-  const draft = await client.post('/posts', post);
-
-  t.is(scheduled.status, 400);
-  t.is(draft.status, 201);
-  t.like(draft.body.post, { status: 'draft', warning: scheduled.body.error });
-  t.true(draft.body.post.warning.includes(bluesky));
-  t.regex(draft.body.post.warning, /300.*301/v);
-});
-
 test('a channel that needs reconnecting gives a warning, for a draft and for a scheduled post', async (t) => {
   const { client, mastodon } = await workspace();
   await api.punctual.orm.em
@@ -216,20 +173,9 @@ type Case = {
 
 const cases: readonly Case[] = [
   {
-    title: 'a body of 10,000 characters is listed completely',
-    post: { body: '🙂'.repeat(10_000) },
-    listed: { body: '🙂'.repeat(10_000), thread: null, body_truncated: false },
-  },
-  {
     title: 'a body of 10,001 characters is cut between two of them',
     post: { body: `${'🙂'.repeat(10_000)}!` },
     listed: { body: '🙂'.repeat(10_000), thread: null, body_truncated: true },
-  },
-  {
-    title: 'a thread with 10,000 characters in total is listed completely',
-    // JSON escapes these with two characters each, which do not count.
-    post: { thread: ['"'.repeat(4000), `${'\n'.repeat(5998)}xy`] },
-    listed: { body: null, body_truncated: false },
   },
   {
     title: 'a thread is cut after 10,000 characters, and keeps all of its parts',

@@ -8,7 +8,6 @@ import { storeMedia } from '../../support/seed-media.ts';
 import { storedRows } from '../../support/stored-rows.ts';
 import { untilAsleep } from '../../support/waits.ts';
 import { sharedWebhooks } from '../../support/webhooks.ts';
-import { workspace as measured } from '../analytics/published-posts.ts';
 import { limit } from '../quotas/limited.ts';
 
 const api = sharedWebhooks(test, { workers: true });
@@ -180,22 +179,6 @@ test('the events of a deleted post are still delivered', async (t) => {
   t.is((await client.delete(`/posts/${id}`)).status, 200);
   t.is(JSON.parse((await receiver.nth(1)).body).data.post.id, id);
   t.is((await client.get(`${path}/deliveries`)).body.deliveries.length, 1);
-});
-
-test('the analytics of a deleted post go with it', async (t) => {
-  const { client, mastodon, x, publish, fetchAnalytics } = await measured(api);
-  const at = '2027-01-10T12:00:00Z';
-  await publish(at, [{ channel: mastodon, metrics: { likes: 2, impressions: 10 } }]);
-  const query = 'from=2027-01-01&to=2027-01-31';
-  const before = await fetchAnalytics(query);
-  const id = await publish('2027-01-11T12:00:00Z', [
-    { channel: mastodon, metrics: { likes: 5, impressions: 100 } },
-    { channel: x, metrics: { likes: 7 } },
-  ]);
-  t.notDeepEqual(await fetchAnalytics(query), before);
-  t.is((await client.delete(`/posts/${id}`)).body.live.length, 2);
-  t.deepEqual(await fetchAnalytics(query), before);
-  t.is((await client.get(`/analytics/${id}/history`)).status, 404);
 });
 
 test('a deleted post gives its quota back', async (t) => {

@@ -1,57 +1,8 @@
 import test from 'ava';
-import type { Client } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { storeChannel } from '../../support/seed.ts';
-import { storedRows } from '../../support/stored-rows.ts';
 
 const api = sharedApi(test);
-
-/** A workspace with a channel, and ids of other channels. */
-async function workspace() {
-  const [client, other] = [await api.newClient(), await api.newClient()];
-  const store = (
-    { workspaceId }: Client,
-    channel: Parameters<typeof storeChannel>[2],
-  ): Promise<string> => storeChannel(api.punctual, workspaceId, channel);
-  const ids = {
-    mine: await store(client, { settings: { maxCharacters: 500 } }),
-    foreign: await store(other, { handle: '@secret@social.test' }),
-    unknown: crypto.randomUUID(),
-  };
-  const rows = async () => [
-    await storedRows(api.punctual.orm, client.workspaceId),
-    await storedRows(api.punctual.orm, other.workspaceId),
-  ];
-  return { client, ids, rows };
-}
-
-test('a foreign channel is refused like an unknown one', async (t) => {
-  const { client, ids } = await workspace();
-  const refusal = async (id: string): Promise<string> =>
-    JSON.stringify((await client.post('/posts', { body: 'x', channel_ids: [id] })).body).replaceAll(
-      id,
-      'ID',
-    );
-
-  t.is(await refusal(ids.foreign), await refusal(ids.unknown));
-  t.false((await refusal(ids.foreign)).includes('secret'));
-});
-
-test('without an active plan drafts and scheduled posts are refused', async (t) => {
-  const { client, ids, rows } = await workspace();
-  await api.punctual.orm.em
-    .fork()
-    .execute('update workspaces set plan = null where id = ?', [client.workspaceId]);
-  const scheduled = { body: 'x', channel_ids: [ids.mine], schedule_in_minutes: 5 };
-  for (const body of [{ body: 'x' }, scheduled]) {
-    const reply = await client.post('/posts', body);
-    t.is(reply.status, 402);
-    t.is(reply.body.code, 'plan_required');
-  }
-
-  t.is((await rows())[0]?.['posts'], 0);
-  t.is((await client.get('/me')).status, 200);
-});
 
 const texts = [
   `'`,
@@ -62,18 +13,13 @@ const texts = [
   `$1 $2 $$body$$ \${1} :name @name %s %1$s {0}`,
   `E'\\047' U&'\\0061' /* comment */ -- comment`,
   `<script>alert(1)</script> &amp; <b>`,
-  `{"json": [1, "two"]}`,
   `  leading and trailing  \n\n`,
-  `line\nline\r\nline\rline\ttab`,
   `right to left \u202e txet \u2066 \u2069 שלום مرحبا`,
   `emoji 😀 👨‍👩‍👧‍👦 🏳️‍🌈 👍🏽 🇩🇪`,
   `not composed e\u0301 and composed \u00e9, \ufb01 ﷽`,
   `zero width \u200b\u200d\u2060\ufeff and private \ue000 \uffff \u{10ffff}`,
   'Z\u0351\u036b\u0343\u036a\u0302a\u0348\u034el\u031bg\u0321o\u0327',
   `日本語 한국어 ไทย ελληνικά`,
-  'true',
-  'null',
-  '0',
   '__proto__',
   'x'.repeat(10_000),
 ];
@@ -127,19 +73,6 @@ test('other line breaks become line breaks and control characters go, in every t
   const set = await client.patch(url, { options: { spoiler_text: given } });
   t.is(set.body.channel.options.spoiler_text, kept);
   t.is((await client.post('/posts', { body: '\u0003\u0007' })).body.code, 'empty_body');
-});
-
-test('names of channels and workspaces may be hostile too', async (t) => {
-  for (const text of texts.slice(0, 14)) {
-    const client = await api.newClient(text);
-    await storeChannel(api.punctual, client.workspaceId, { handle: text });
-    t.is((await client.get('/me')).body.workspace.name, text);
-    const { handle } = (await client.get('/channels')).body.channels[0];
-    if (!/[\p{Cc}\p{Bidi_Control}]|^\s|\s$/v.test(text)) {
-      t.is(handle, text);
-    }
-    t.notRegex(handle, /[\p{Cc}\p{Bidi_Control}]/v, 'on one line, in one direction');
-  }
 });
 
 test('null means the same as an omitted field when a post is created or validated, and clears the body of a thread', async (t) => {

@@ -95,28 +95,6 @@ test('an external id belongs to one post of a workspace, and the refusal names t
   t.is((await other.post('/posts', post)).status, 201);
 });
 
-test('of equal creations at the same time one stores the post, and those with its key return it', async (t) => {
-  const client = await api.newClient();
-  const post = { body: 'x', external_id: 'cms-1' };
-  const create = (key: string) => client.post('/posts', post, { 'idempotency-key': key });
-  const keys = Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? 'same' : `other-${n}`));
-  const replies = await Promise.all(keys.map(create));
-
-  const made = replies.filter(({ status }) => status === 201);
-  t.is(made.length, 1);
-  const winner = keys[replies.findIndex(({ status }) => status === 201)];
-  for (const [index, { status, body }] of replies.entries()) {
-    if (keys[index] === winner) {
-      t.true(status === 200 || status === 201);
-      t.is(body.post.id, made[0]?.body.post.id);
-    } else {
-      t.is(body.code, 'external_id_taken');
-    }
-  }
-
-  t.is((await client.get('/posts')).body.posts.length, 1);
-});
-
 test('a list with include has whole posts, equal to those of GET /posts/{id}, with long texts cut', async (t) => {
   const client = await api.newClient();
   const channel_ids = [

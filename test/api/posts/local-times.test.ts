@@ -54,24 +54,6 @@ test('a local time in an edit is one of the time zone of the post', async (t) =>
   t.is((await edit({ scheduled_at: berlin.scheduled_at })).body.code, 'invalid_scheduled_at');
 });
 
-test('a skipped hour is moved, and the warning of the post and of its validation says to when', async (t) => {
-  const { client, post } = await workspace();
-  const lastOfMarch = new Date(Date.UTC(year, 2, 31));
-  const sunday = `${year}-03-${31 - lastOfMarch.getUTCDay()}`;
-  const skipped = { ...post, scheduled_at: `${sunday}T02:30:00`, timezone: 'Europe/Berlin' };
-  const warning = new RegExp(
-    `skip ${sunday}T02:30:00: .* show ${sunday}T03:30:00, at ${sunday}T01:30:00\\.000Z`,
-    'v',
-  );
-  const { body } = await client.post('/posts', skipped);
-  t.is(body.post.scheduled_at, `${sunday}T01:30:00.000Z`);
-  t.regex(body.post.warning, warning);
-  const { body: validated } = await client.post('/posts/validate', skipped);
-  t.is(validated.scheduled_at, body.post.scheduled_at);
-  t.regex(validated.warning, warning);
-  t.is((await client.post('/posts/validate', post)).body.scheduled_at, null);
-});
-
 test('a time zone alone that would move the time into the past is refused', async (t) => {
   const { client, post } = await workspace();
   const local = new Date(Date.now() + 3_600_000).toISOString().slice(0, 16);

@@ -203,20 +203,6 @@ test('tags and external ids are the same in either form of Unicode', async (t) =
   t.regex(twice.body.error, /\/tags\/1 repeats \/tags\/0/v);
 });
 
-test('a text on which the parser of PostgreSQL takes minutes is stored at once', async (t) => {
-  const client = await api.newClient();
-  for (const part of ['a_', '~/', './', 'aa-1-', '<!--', 'e\u0301\u0323', '\u0301', '東', '今天']) {
-    const body = `${part.repeat(40_000).slice(0, 40_000)} end`;
-    t.is((await client.post('/posts', { body, external_id: part })).status, 201, part);
-  }
-
-  const many = Array.from({ length: 60_000 }, (_, n) => n.toString(36)).join(' ');
-  const parts = [many.slice(0, 50_000), many.slice(50_000, 100_000), many.slice(100_000, 150_000)];
-  t.is((await client.post('/posts', { thread: parts, external_id: 'many' })).status, 201);
-  t.is((await names(client, 'q=end')).split(' ').length, 9);
-  t.is(await names(client, 'q=100'), 'many');
-});
-
 test('pages in each order have every post once, also when posts have the same time', async (t) => {
   const { client, mastodon } = await workspace();
   const times = [30, 10, 20, 10, 30, 20, 10].map(fromNow());

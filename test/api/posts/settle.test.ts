@@ -99,14 +99,6 @@ test('null is refused until the network has certainly processed the request', as
   t.like((await posts.show(post)).channels[0], { error_code: 'not_published' });
 });
 
-test('a URL is accepted at once', async (t) => {
-  const { posts, channels, publish } = await workspace(t);
-  const { post, claimed } = await publish({ body: 'Hello' });
-  await posts.finalize(post, claimed);
-  await posts.settle(post, channels.mute, there);
-  t.is((await posts.show(post)).status, 'published');
-});
-
 test('a post that has not ended uses the answer at its end, with one event', async (t) => {
   const { posts, channels, publish } = await workspace(t);
   for (const [answer, status, event] of [

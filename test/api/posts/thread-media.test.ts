@@ -146,12 +146,6 @@ type Wrong = readonly [
 ];
 const wrong: readonly Wrong[] = [
   [
-    'an unknown file of a part',
-    ({ a }) => ({ thread: ['1', { text: '2', media_ids: [a, crypto.randomUUID()] }] }),
-    'invalid_media_ids',
-    '/thread/1/media_ids/1',
-  ],
-  [
     'an alt text of a file of another part',
     ({ a, b }) => ({
       thread: [
@@ -167,30 +161,6 @@ const wrong: readonly Wrong[] = [
     ({ a, b }) => ({ body: 'x', media_ids: [a], alt_texts: { [b]: 'x' } }),
     'invalid_media_ids',
     '/alt_texts/',
-  ],
-  [
-    'files of the first part in two places',
-    ({ a, b }) => ({ thread: [{ text: '1', media_ids: [a] }], media_ids: [b] }),
-    'invalid_request',
-    '/thread/0',
-  ],
-  [
-    'an empty part',
-    ({ a }) => ({ thread: ['1', {}], media_ids: [a] }),
-    'empty_body',
-    '/thread/1/text',
-  ],
-  [
-    'a blank text, with files on another part',
-    ({ a }) => ({ thread: [{ text: '1', media_ids: [a] }, ' '] }),
-    'empty_body',
-    '/thread/1',
-  ],
-  [
-    'an unknown field of a part',
-    () => ({ thread: [{ text: '1', files: [] }] }),
-    'invalid_request',
-    '/thread/0/files',
   ],
 ];
 for (const [title, body, code, path] of wrong) {
@@ -247,28 +217,4 @@ test('a network without threads gets the files of all parts, without duplicates'
   t.true((await ask(a)).valid);
   const { channels } = await ask(a, film);
   t.regex(channels[0].errors[0].message, /there are 2 images and 1 video\.$/v);
-});
-
-test('a file that a later part of a scheduled thread has cannot be deleted', async (t) => {
-  const { client, channel, a, create } = await workspace();
-  const thread = ['1', { text: '2', media_ids: [a] }];
-  await create({ thread, channel_ids: [channel], schedule_in_minutes: 60 });
-  const { status, body } = await client.delete(`/media/${a}`);
-  t.is(status, 409);
-  t.is(body.code, 'media_in_use');
-});
-
-test('a thread with a deleted file of a later part cannot be scheduled until the thread is sent again', async (t) => {
-  const { client, channel, a, create, filesOf } = await workspace();
-  const id = await create({ thread: ['1', { text: '2', media_ids: [a] }], channel_ids: [channel] });
-  t.is((await client.delete(`/media/${a}`)).status, 200);
-  t.deepEqual(await filesOf(id), { all: '', parts: ['', ''] });
-  const soon = { schedule_in_minutes: 60 };
-  for (const change of [soon, { ...soon, media_ids: [] }]) {
-    const { status, body } = await client.patch(`/posts/${id}`, change);
-    t.is(status, 400);
-    t.is(body.code, 'invalid_media_ids');
-  }
-
-  t.is((await client.patch(`/posts/${id}`, { thread: ['1', '2'], ...soon })).status, 200);
 });

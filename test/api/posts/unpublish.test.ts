@@ -1,8 +1,6 @@
 import test from 'ava';
 import type { ChannelStatus, PostStatus } from '../../../domain/statuses.ts';
-import { unpublishWorkflowId } from '../../../workflows/messages.ts';
 import { sharedApi } from '../../support/kit.ts';
-import { poll } from '../../support/poll.ts';
 import { setStatus, storeChannel } from '../../support/seed.ts';
 
 const api = sharedApi(test);
@@ -102,18 +100,6 @@ test('a refusal tells whether other channels have the post, or had it', async (t
   const doubted = await make('failed', ['failed', 'unconfirmed', 'failed']);
   const { body } = await unpublish(doubted, { channel_ids: channels.slice(0, 1) });
   t.notRegex(body.error, /DELETE|on no channel/v);
-});
-
-test('the workflow of a removal names the request that started it', async (t) => {
-  const { make, client } = await workspace();
-  const id = await make('published', ['published', 'published', 'published']);
-  await client.post(`/posts/${id}/unpublish`, {}, { 'x-request-id': 'from-the-caller.1' });
-  const handle = api.punctual.temporal.client.workflow.getHandle(unpublishWorkflowId(id));
-  const started = await poll(
-    () => handle.describe().catch(() => null),
-    (found) => found !== null,
-  );
-  t.deepEqual(started?.memo, { requestId: 'from-the-caller.1' });
 });
 
 test('a draft whose live part is being removed cannot be scheduled meanwhile', async (t) => {

@@ -1,12 +1,10 @@
 import type { ExecutionContext } from 'ava';
 import type { QuotaName } from '../../../domain/quotas.ts';
 import { type Client, type Reply } from '../../support/client.ts';
-import { holdLock } from '../../support/hold-lock.ts';
 import { beforeTests } from '../../support/kit.ts';
 import { picture } from '../../support/media-files.ts';
 import { filesOf, rowsOf, startLibrary, upload } from '../../support/media-library.ts';
 import { needs } from '../../support/needs.ts';
-import { poll } from '../../support/poll.ts';
 import type { Punctual } from '../../support/punctual.ts';
 import { ca, fileServer } from '../media/support/file-server.ts';
 import { isFull, limit, limited, tally } from './limited.ts';
@@ -175,17 +173,4 @@ test('with too little free disk space files are refused, and posts are not', asy
 
   t.deepEqual(await filesOf(punctual), []);
   t.is((await client.post('/posts', { body: 'x' })).status, 201);
-});
-
-test('of two uploads that are stored at the same moment, with space for one, one is accepted', async (t) => {
-  const { punctual, client, bytes } = await begin({ files: 2 });
-  t.is((await upload(punctual, client, { bytes })).status, 201);
-  const held = await holdLock(t, punctual.orm, 'lock table media_files in share mode');
-  const replies = Promise.all([1, 2].map(() => upload(punctual, client, { bytes })));
-  await poll(held.waiting, (count) => count >= 2);
-  held.release();
-
-  const statuses = (await replies).map(({ status }) => status);
-  t.deepEqual(statuses.toSorted(), [201, 402]);
-  t.is(await rowsOf(punctual, client.workspaceId), 2);
 });

@@ -1,5 +1,4 @@
 import test, { type ExecutionContext } from 'ava';
-import { finalizePost } from '../../../activities/finalize-post.ts';
 import { cancelPost } from '../../../services/posts/cancel-post.ts';
 import type { QuotaName } from '../../../domain/quotas.ts';
 import type { Client, Reply } from '../../support/client.ts';
@@ -54,35 +53,21 @@ for (const [index, { quota, each, post }] of takers.entries()) {
     t.is((await world.client.get('/posts')).body.posts.length, 2);
   });
 
-  for (const withKeys of [false, true]) {
-    test(`${of}: of 50 concurrent posts with quota for one exactly one is accepted${withKeys ? ', each with a key' : ''}`, async (t) => {
-      const world = await limited(api.punctual, { [quota]: 11 * each });
-      for (let made = 0; made < 10; made += 1) {
-        t.is((await world.client.post('/posts', post(world))).status, 201);
-      }
+  test(`${of}: of 50 concurrent posts, each with a key, exactly one is accepted if there is quota for one`, async (t) => {
+    const world = await limited(api.punctual, { [quota]: 11 * each });
+    for (let made = 0; made < 10; made += 1) {
+      t.is((await world.client.post('/posts', post(world))).status, 201);
+    }
 
-      const replies = await Promise.all(
-        Array.from({ length: 50 }, (_, n) =>
-          world.client.post('/posts', post(world), withKeys ? { 'idempotency-key': `${n}` } : {}),
-        ),
-      );
-
-      t.deepEqual(tally(replies), { 201: 1, 402: 49 });
-      const { posts, idempotency_keys: keys } = await storedRows(
-        api.punctual.orm,
-        world.client.workspaceId,
-      );
-      t.is(posts, 11);
-      t.is(keys, withKeys ? 1 : 0);
-    });
-  }
-
-  test(`${of}: 50 concurrent posts fill an empty workspace exactly to its quota`, async (t) => {
-    const world = await limited(api.punctual, { [quota]: 30 * each });
     const replies = await Promise.all(
-      Array.from({ length: 50 }, () => world.client.post('/posts', post(world))),
+      Array.from({ length: 50 }, (_, n) =>
+        world.client.post('/posts', post(world), { 'idempotency-key': `${n}` }),
+      ),
     );
-    t.deepEqual(tally(replies), { 201: 30, 402: 20 });
+
+    t.deepEqual(tally(replies), { 201: 1, 402: 49 });
+    const rows = await storedRows(api.punctual.orm, world.client.workspaceId);
+    t.like(rows, { posts: 11, idempotency_keys: 1 });
   });
 
   test(`${of}: an accepted request is replayed when the quota is full, also concurrently`, async (t) => {
@@ -145,40 +130,6 @@ test('a scheduled post that is edited to a draft takes quota of drafts; a cancel
   isFull(t, await client.patch(`/posts/${id}`, { scheduled_at: null }), 'drafts', 1, 1);
   t.is((await client.post(`/posts/${id}/cancel`)).status, 200);
   isFull(t, await client.post('/posts', draftOf(1)), 'drafts', 1, 2);
-});
-
-test('drafts from cancels count, so that scheduling and cancelling alternately is limited', async (t) => {
-  const { client, channel } = await limited(api.punctual, { drafts: 3, scheduled: 4 });
-  let made = 0;
-  for (; made < 20; made += 1) {
-    const { status, body } = await client.post('/posts', later(channel));
-    if (status === 402) {
-      t.like(body.details, [{ quota: 'scheduled', limit: 4, used: 4 }]);
-      break;
-    }
-
-    t.is((await client.post(`/posts/${body.post.id}/cancel`)).status, 200);
-  }
-
-  t.is(made, 7, 'the sum of both quotas');
-  isFull(t, await client.post('/posts', draftOf(1)), 'drafts', 3, 7);
-  const [draft] = (await client.get('/posts')).body.posts;
-  t.is((await client.patch(`/posts/${draft.id}`, { schedule_in_minutes: 5 })).status, 200);
-});
-
-test('a post that is cancelled in the Web UI counts as a draft from then on', async (t) => {
-  const { client, channel } = await limited(api.punctual, { drafts: 8 });
-  const { workspaceId } = client;
-  const id = idOf(await client.post('/posts', later(channel)), t);
-  idOf(await client.post('/posts', draftOf(1)), t);
-
-  const cancelled = { workspaceId, postId: id, revision: 1, isCancelled: true };
-  await finalizePost(api.punctual.deps, cancelled);
-
-  const replies = await Promise.all(
-    Array.from({ length: 20 }, () => client.post('/posts', draftOf(1))),
-  );
-  t.deepEqual(tally(replies), { 201: 6, 402: 14 });
 });
 
 test('a published post frees its quota', async (t) => {
@@ -256,13 +207,6 @@ test('of 20 concurrent edits with longer texts only as many succeed as the quota
     drafts.map((draft) => client.patch(`/posts/${idOf(draft, t)}`, draftOf(51))),
   );
   t.deepEqual(tally(replies), { 200: 7, 402: 13 });
-});
-
-test('a full workspace does not affect others', async (t) => {
-  const full = await limited(api.punctual, { drafts: 0 });
-  const other = await limited(api.punctual, {});
-  isFull(t, await full.client.post('/posts', draftOf(1)), 'drafts', 0, 0);
-  t.is((await other.client.post('/posts', draftOf(1))).status, 201);
 });
 
 test('concurrent posts, cancels and edits of one workspace do not deadlock', async (t) => {
