@@ -150,24 +150,6 @@ test('a channel that needs reconnecting or was settled by hand is not_read, with
   );
 });
 
-test('queued channels are due at once; other posts are not', async (t) => {
-  const { id, refresh, punctual } = await publishedPost(t);
-  const before = Date.now();
-  const [first] = await refresh();
-  t.true(Math.abs(Date.parse(first?.next_at ?? '') - before) < 60 * second);
-  const due = await punctual.orm.em
-    .fork()
-    .execute<{ due: boolean; status: string }[]>(
-      `select next_metrics_at is not null as due, status from post_channels where post_id = ? order by position`,
-      [id],
-    );
-  t.deepEqual(due, [
-    { due: true, status: 'published' },
-    { due: true, status: 'published' },
-    { due: false, status: 'failed' },
-  ]);
-});
-
 test('an unknown post is 404, and a draft has nothing to read', async (t) => {
   const client = await api.newClient();
   const { status } = await client.post('/analytics/refresh', { post_id: crypto.randomUUID() });

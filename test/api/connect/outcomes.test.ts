@@ -1,7 +1,6 @@
 import test from 'ava';
 import { NetworkError } from '../../../networks/network.ts';
 import type { Connector } from '../../../networks/network-entry.ts';
-import { OauthError } from '../../../networks/oauth/contract.ts';
 import { accountNamed, pretendOauth } from '../../support/pretend-oauth.ts';
 import { limit } from '../quotas/limited.ts';
 import { refreshOf, wordsOf } from './person.ts';
@@ -66,26 +65,6 @@ test('after a refusal the page has a link back to the app, with the error code',
   const page = await browser.get(link);
   t.regex(wordsOf(page), /Back to app\.example/v);
   t.true(page.text.includes('href="https://app.example/x?user=1&amp;error=denied"'), page.text);
-});
-
-test('wrong input is named by the label of its field', async (t) => {
-  const { client, browser } = await stage(world);
-  const page = await browser.get(await linkFor(client, { platform: 'many' }));
-  const seen = await browser.submit(page, 'begin', { url: 'my server' });
-  t.regex(wordsOf(seen), /"Your server" must look like \S+, without spaces/v);
-});
-
-test('a network that does not answer leaves the link unchanged', async (t) => {
-  const { client, browser, code, channels } = await stage(world);
-  const link = await linkFor(client);
-  const away = crypto.randomUUID();
-  fake.codes.set(away, () =>
-    Promise.reject(new OauthError('unavailable', 'It does not answer. Try again later.')),
-  );
-  await walk(browser, link, away);
-  t.regex(wordsOf(await browser.get(link)), /It does not answer/v);
-  await walk(browser, link, code);
-  t.is((await channels()).length, 1);
 });
 
 test('an internal failure is shown without its cause, and the link can be used again', async (t) => {

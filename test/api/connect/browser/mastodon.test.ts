@@ -30,15 +30,3 @@ test('a person connects a Mastodon account at its own server, by the pages of th
   t.true(channel?.handle.startsWith(`@${username}@`), channel?.handle);
   t.deepEqual(others, []);
 });
-
-test('an address without a Mastodon server shows an error, and the form keeps the input', async (t) => {
-  const { page, linkFor, channels, sandbox } = await open(t);
-  await page.goto(await linkFor({ platform: 'mastodon' }));
-  const wrong = `${sandbox.url}/youtube`;
-  await page.getByRole('textbox').fill(wrong);
-  await press(page, 'Continue to Mastodon');
-  await page.getByRole('alert').waitFor();
-  await picture(page, 'mastodon-5-no-server');
-  t.is(await page.getByRole('textbox').inputValue(), wrong);
-  t.deepEqual(await channels(), []);
-});

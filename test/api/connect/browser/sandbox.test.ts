@@ -29,45 +29,6 @@ test('a person connects an X account in a browser, and the same link cannot conn
   t.is((await channels()).length, 1);
 });
 
-test('after a refusal the page says that nothing was connected, and the same link can be used again', async (t) => {
-  const { page, linkFor, channels } = await open(t);
-  await page.goto(await linkFor(x));
-  await press(page, 'Continue to X');
-  await press(page, 'Deny');
-  await page.getByRole('alert').waitFor();
-  await picture(page, 'x-5-denied');
-  t.deepEqual(await channels(), []);
-
-  await press(page, 'Continue to X');
-  await press(page, 'Allow');
-  await page.getByText('is connected to').waitFor();
-  t.is((await channels()).length, 1);
-});
-
-test('a channel can be reconnected only with its own account', async (t) => {
-  const { page, linkFor, channels } = await open(t);
-  await page.goto(await linkFor(x));
-  await press(page, 'Continue to X');
-  await press(page, 'Allow');
-  await page.getByText('is connected to').waitFor();
-  const before = await channels();
-
-  await page.goto(await linkFor({ ...x, channel_id: before[0]?.id }));
-  await picture(page, 'x-6-again');
-  await press(page, 'Continue to X');
-  await page.getByRole('radio', { name: /Second/v }).check();
-  await press(page, 'Allow');
-  await page.getByRole('alert').waitFor();
-  await picture(page, 'x-7-wrong-account');
-  t.deepEqual(await channels(), before);
-
-  await page.goto(await linkFor({ ...x, channel_id: before[0]?.id }));
-  await press(page, 'Continue to X');
-  await press(page, 'Allow');
-  await page.getByText('is connected').first().waitFor();
-  t.is((await channels()).length, 1);
-});
-
 test('the pages work without scripts, on a phone', async (t) => {
   const { page, linkFor, channels } = await open(t, {
     javaScriptEnabled: false,
@@ -78,16 +39,6 @@ test('the pages work without scripts, on a phone', async (t) => {
   await press(page, 'Allow');
   await page.getByText('is connected to').waitFor();
   t.is((await channels()).length, 1);
-});
-
-test('with a return URL the browser returns to the app, with the id of the channel', async (t) => {
-  const { page, linkFor, channels, sandbox } = await open(t);
-  await page.goto(await linkFor({ ...x, return_url: `${sandbox.url}/` }));
-  await press(page, 'Continue to X');
-  await press(page, 'Allow');
-  await page.waitForURL(/connected=/v);
-  const [channel] = await channels();
-  t.is(page.url(), `${sandbox.url}/?connected=${channel?.id}`);
 });
 
 test('a person with a LinkedIn organisation chooses between it and the personal account', async (t) => {
