@@ -142,18 +142,6 @@ test('no path under /docs leads to another file', async (t) => {
   }
 });
 
-test('a browser with a cached page gets 304', async (t) => {
-  const { url } = api.punctual;
-  for (const path of ['/docs/guides/webhooks', '/docs/scalar.js']) {
-    const etag = (await rawCall(url + path)).headers.get('etag') ?? '';
-    t.not(etag, '');
-    const headers = { 'if-none-match': etag, 'cache-control': 'max-age=0' };
-    const again = await rawCall(url + path, { headers });
-    t.is(again.status, 304, path);
-    t.is(again.body, '', path);
-  }
-});
-
 test('the root lists addresses for a program, and sends a browser to the docs', async (t) => {
   const { url } = api.punctual;
   const { version } = JSON.parse(

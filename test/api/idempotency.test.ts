@@ -122,14 +122,6 @@ test('an answer that may contain a secret is for the API key that made it', asyn
   }
 });
 
-test('a refused request leaves its key free', async (t) => {
-  const client = await workspace();
-  const events = ['post.failed'];
-  const refused = await client.post('/webhooks', { url: 'http://a.test', events }, withKey('k'));
-  t.is(refused.body.code, 'invalid_webhook_url');
-  t.is((await creating[0]?.make(client, 1, 'k'))?.status, 201);
-});
-
 test('an upload that filled the library is answered again', async (t) => {
   const client = await workspace();
   await limit(api.punctual, client, { files: 1 });

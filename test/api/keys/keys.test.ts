@@ -142,20 +142,6 @@ test('a key gives, changes and revokes no more than its own rights', async (t) =
   t.is((await client.get('/me')).status, 401);
 });
 
-test('a changed key has its new rights in the next call, and null lifts a limit', async (t) => {
-  const all = await api.newClient();
-  const channel = await storeChannel(api.punctual, all.workspaceId);
-  const { id, client } = await keyBy(all, {
-    scopes: ['media'],
-    channel_ids: [channel],
-    expires_at: inDays(1),
-  });
-  const lifted = { channel_ids: null, expires_at: null, scopes: ['posts:read'] };
-  t.like((await all.patch(`/keys/${id}`, lifted)).body.key, { ...lifted, name: 'Test' });
-  t.is((await client.get('/posts')).status, 200);
-  t.is((await client.get('/media')).body.code, 'scope_missing');
-});
-
 test('a key that is revoked while it creates another leaves none behind', async (t) => {
   const all = await api.newClient();
   const { id, client } = await keyBy(all, { scopes: ['keys'] });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { createOrm } from '../../../db/orm.ts';
-import { newClient, type Client, type Reply } from '../../support/client.ts';
+import { newClient, type Reply } from '../../support/client.ts';
 import { emptyDatabase, freshDatabase } from '../../support/database.ts';
 import { beforeTests } from '../../support/kit.ts';
 import { poll } from '../../support/poll.ts';
@@ -36,20 +36,6 @@ async function apiBehindGate(t: ExecutionContext, more: Record<string, string> =
 // Shared by several tests in series, which leave the gate open and the process unchanged.
 const shared = beforeTests(test, apiBehindGate);
 
-const hook = { url: 'https://8.8.8.8/hook', events: ['post.published'] };
-
-async function everyCall(client: Client, ids: { post: string; hook: string }): Promise<Reply[]> {
-  return Promise.all([
-    client.get('/me'),
-    client.get('/channels'),
-    client.get(`/posts/${ids.post}`),
-    client.get(`/webhooks/${ids.hook}`),
-    client.post('/posts', { body: 'secret words' }),
-    client.post('/posts', { body: 'secret words' }, { 'idempotency-key': crypto.randomUUID() }),
-    client.post('/webhooks', hook),
-  ]);
-}
-
 function mustBeAway(t: ExecutionContext, reply: Reply): void {
   t.is(reply.status, 503);
   t.is(reply.body.code, 'unavailable');
@@ -71,58 +57,6 @@ async function mustSayWhichPart(t: ExecutionContext, { url }: ApiProcess): Promi
   t.is(ready.status, 503);
   t.deepEqual(ready.body, { ready: false, postgresql: 'does not answer' });
 }
-
-test.serial(
-  'without its database every call is 503, and the same process serves again as soon as it is back',
-  async (t) => {
-    const { orm, gate, api, client } = shared();
-    const ids = {
-      post: (await client.post('/posts', { body: 'first' })).body.post.id,
-      hook: (await client.post('/webhooks', hook)).body.webhook.id,
-    };
-    const before = await storedRows(orm);
-    const firstCallsAfterOutage = async (): Promise<number[]> => {
-      await gate.close();
-      for (const reply of await everyCall(client, ids)) {
-        mustBeAway(t, reply);
-      }
-
-      await mustSayWhichPart(t, api);
-      t.is((await rawCall(`${api.url}/api/v1/me`)).status, 401);
-      t.is((await rawCall(`${api.url}/api/v1/nothing`)).status, 404);
-
-      await gate.open();
-      const replies = await Promise.all([client.get('/me'), client.get(`/posts/${ids.post}`)]);
-      return replies.map(({ status }) => status);
-    };
-    for (const outage of ['first', 'second']) {
-      // Simulates another outage when a slow machine took longer to connect than the API waits.
-      const seen = await poll(firstCallsAfterOutage, ([one, two]) => one === 200 && two === 200);
-      t.deepEqual(seen, [200, 200], outage);
-    }
-
-    t.deepEqual(await storedRows(orm), before);
-    t.true((await everyCall(client, ids)).every(({ status }) => status === 200 || status === 201));
-    t.is(api.child.exitCode, null);
-    t.false(api.log().includes('secret words'));
-  },
-);
-
-test('a process that starts before its database serves once the database has its schema', async (t) => {
-  const databaseUrl = await emptyDatabase(t);
-  const gate = await tcpGate(t, targetOf(databaseUrl));
-  await gate.close();
-  const api = await startApiProcess(t, await settings(databaseUrl, gate));
-  const headers = { authorization: 'Bearer svc_live_nobody' };
-  const ask = (): Promise<Reply> => rawCall(`${api.url}/api/v1/me`, { headers });
-  t.is((await rawCall(`${api.url}/healthz`)).status, 200);
-  mustBeAway(t, await ask());
-
-  await gate.open();
-
-  const reply = await poll(ask, ({ status }) => status === 401);
-  t.is(reply.body.code, 'unauthorized');
-});
 
 test('without the schema every call is 503, and readyz reports that the database is not ready', async (t) => {
   const databaseUrl = await emptyDatabase(t);

@@ -114,24 +114,6 @@ test('a post is accepted at once while Temporal is unavailable, and has its work
   t.deepEqual(await startedWith(punctual, away), { status: 'RUNNING', input: [input] });
 });
 
-test('twenty posts are accepted at once without Temporal', async (t) => {
-  const { punctual, client, channel, gate } = await apiBehindGate(t);
-  await gate.close();
-  const posts = await Promise.all(Array.from({ length: 20 }, () => schedule(t, client, channel)));
-
-  await gate.open();
-  t.teardown(startRelay({ ...punctual, client: punctual.temporal.client, log: testLog }));
-
-  for (const id of posts) {
-    await poll(
-      () => syncedRevision(punctual, id),
-      (revision) => revision === 1,
-    );
-  }
-
-  t.is((await startedWith(punctual, posts[0] ?? '')).status, 'RUNNING');
-});
-
 const none = { posts: 0, oldest_seconds: null, channels: [] };
 
 test('the status reports that no worker polls, and is ok as soon as one does', async (t) => {
@@ -148,35 +130,6 @@ test('the status reports that no worker polls, and is ok as soon as one does', a
   await startWorkers(t, punctual);
   const { body } = await poll(ask, (reply) => reply.status === 200 && reply.body.backlog);
   t.deepEqual(body, { ok: true, version, ...parts, worker: 'ok', backlog });
-});
-
-test('an API without Temporal starts, reports it and serves', async (t) => {
-  const nowhere = { TEMPORAL_ADDRESS: '127.0.0.1:1', TEMPORAL_NAMESPACE: 'default' };
-  const { url, temporal } = await startApi(t, { temporalEnv: nowhere });
-  const { client } = temporal;
-  const withDeadline = client.withDeadline.bind(client);
-  const waitsMs: number[] = [];
-  client.withDeadline = (deadlineAt, call) => {
-    waitsMs.push(Number(deadlineAt) - Date.now());
-    return withDeadline(deadlineAt, call);
-  };
-  // PostgreSQL has 2 s to answer too.
-  const ready = await poll(
-    () => rawCall(`${url}/status`),
-    ({ body }) => body.postgresql === 'ok' && body.backlog !== null,
-  );
-
-  t.is(ready.status, 503);
-  t.deepEqual(ready.body, {
-    ok: false,
-    version,
-    postgresql: 'ok',
-    temporal: 'does not answer',
-    worker: 'unknown',
-    backlog: { overdue_posts: 0, unsynced_posts: 0, late: none },
-  });
-  t.true(waitsMs.length > 0 && Math.max(...waitsMs) <= 2000, `waits ${waitsMs.join()} ms`);
-  t.deepEqual((await rawCall(`${url}/healthz`)).body, { ok: true });
 });
 
 test('many requests for the status cost Temporal no more than one', async (t) => {

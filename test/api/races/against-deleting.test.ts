@@ -85,33 +85,3 @@ test('of a delete and a retry either the post is gone for both, or the retry is 
   t.is(network.sends.length, 0);
   finish.mustHaveMet(t, 'the delete', 'the retry');
 });
-
-test('of a delete and a PATCH at the same moment the PATCH changes the post or finds none', async (t) => {
-  const finish = new CloseFinish();
-  const prepare = () => workspaceOn(fakeNetwork());
-  await inRounds(t, prepare, async ({ client, create }) => {
-    const id = await create(60);
-    const [deleted, patched] = await finish.run(
-      () => client.delete(`/posts/${id}`),
-      () => client.patch(`/posts/${id}`, { body: 'new words', schedule_in_minutes: 0 }),
-    );
-    t.is(deleted.status, 200, JSON.stringify(deleted.body));
-    t.true(patched.status === 404 || patched.status === 200, JSON.stringify(patched.body));
-    finish.finished(patched.status === 404 ? 'first' : 'second');
-    t.is((await client.get(`/posts/${id}`)).status, 404);
-    t.is(await publish(client, id), 'gone');
-  });
-  finish.mustHaveMet(t, 'the delete', 'the PATCH');
-});
-
-test('a post is deleted once, however many ask at the same moment', async (t) => {
-  const { client, create } = await workspaceOn(fakeNetwork());
-  for (let round = 1; round <= 10; round += 1) {
-    const id = await create(60);
-    const replies = await Promise.all(
-      Array.from({ length: 5 }, () => client.delete(`/posts/${id}`)),
-    );
-    const statuses = replies.map(({ status }) => status).toSorted((a, b) => a - b);
-    t.deepEqual(statuses, [200, 404, 404, 404, 404]);
-  }
-});

@@ -4,22 +4,12 @@ import { publishChannel } from '../../../activities/publish-channel/publish-chan
 import { attempt } from '../../support/attempt.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { fakeNetwork } from '../../support/networks.ts';
-import { addFakeChannel, fakeChannel } from '../../support/seed.ts';
+import { fakeChannel } from '../../support/seed.ts';
 import { CloseFinish, inRounds } from './race.ts';
 
 // Each round disconnects an account and connects it again for the next one.
 
 const api = sharedApi(test);
-
-/** A workspace with an account that the rounds disconnect. */
-async function account() {
-  const client = await api.newClient();
-  const remoteId = crypto.randomUUID();
-  const connectAgain = (): Promise<string> =>
-    addFakeChannel(api.punctual.deps, client.workspaceId, 'fake', { remoteId });
-  const gone = await connectAgain();
-  return { client, connectAgain, disconnect: () => client.delete(`/channels/${gone}`) };
-}
 
 test('after a disconnect only the sends that it reported are published', async (t) => {
   const network = fakeNetwork();
@@ -72,19 +62,4 @@ test('after a disconnect only the sends that it reported are published', async (
   });
   t.log(`still_sending was ${[...told].toSorted().join(', ')}`);
   finish.mustHaveMet(t, 'the disconnection', 'publishing');
-});
-
-test('two concurrent disconnects of an account emit one event', async (t) => {
-  await inRounds(t, account, async ({ client, connectAgain, disconnect }) => {
-    const replies = await Promise.all([disconnect(), disconnect()]);
-    t.deepEqual(replies.map(({ status }) => status).toSorted(), [200, 404]);
-    const sql = `select count(*)::int as events from events where workspace_id = ? and type = 'channel.disconnected'`;
-    const em = api.punctual.orm.em.fork();
-    const [before] = await em.execute<{ events: number }[]>(sql, [client.workspaceId]);
-    await connectAgain();
-    await disconnect();
-    const [after] = await em.execute<{ events: number }[]>(sql, [client.workspaceId]);
-    t.is(after?.events, (before?.events ?? 0) + 1);
-    await connectAgain();
-  });
 });

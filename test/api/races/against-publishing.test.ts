@@ -51,31 +51,6 @@ const channelsOf = async (client: Client, id: string): Promise<readonly Shown[]>
 const how = (channels: readonly Shown[], status: string): number =>
   channels.filter((channel) => channel.status === status).length;
 
-test('a cancel during the claim stops the whole post, whichever commits first', async (t) => {
-  const finish = new CloseFinish();
-  const prepare = () => workspaceOn(fakeNetwork());
-  await inRounds(t, prepare, async ({ client, workspaceId, postNow }) => {
-    const id = await postNow();
-
-    const [canceled, claimed] = await finish.run(
-      () => client.post(`/posts/${id}/cancel`),
-      () => claim(workspaceId, id),
-    );
-
-    finish.finished(claimed.kind === 'gone' ? 'first' : 'second');
-    t.is(canceled.status, 200, JSON.stringify(canceled.body));
-    t.true(claimed.kind === 'gone' || claimed.kind === 'go');
-    const { post } = (await client.get(`/posts/${id}`)).body;
-    t.like(post, { status: 'draft', scheduled_at: null });
-    // No send has begun in either order; the response and the post agree in any case.
-    t.like(canceled.body, { ok: true, id, still_sending: how(post.channels, 'publishing') });
-    t.is(canceled.body.still_sending, 0);
-    t.is(how(post.channels, 'draft'), channelCount);
-    t.is((await claim(workspaceId, id)).kind, 'gone');
-  });
-  finish.mustHaveMet(t, 'the cancel', 'the claim');
-});
-
 test('a cancel counts exactly the channels that are in the middle of a send, and they finish', async (t) => {
   const finish = new CloseFinish();
   const counted = new Set<number>();
@@ -274,26 +249,6 @@ test('a PATCH to a later time during the claim moves the post or is refused', as
       t.deepEqual(sent, oldTexts(channels));
       t.like(post, { status: 'publishing', body: 'old words' });
       t.not(post.scheduled_at, later);
-    }
-  });
-  finish.mustHaveMet(t, 'PATCH', 'publishing');
-});
-
-test('a PATCH to a draft during the claim stops the post or is refused', async (t) => {
-  const finish = new CloseFinish();
-  await inRounds(t, threeChannels, async (lane) => {
-    const due = await duePost(lane);
-
-    const [patched, claimed] = await race(finish, due, { scheduled_at: null });
-
-    const { post } = (await due.client.get(`/posts/${due.id}`)).body;
-    if (patched.status === 200) {
-      t.is(claimed.kind, 'gone');
-      t.like(post, { status: 'draft', scheduled_at: null });
-    } else {
-      mustBeRefused(t, patched);
-      t.is(claimed.kind, 'go');
-      t.is(post.status, 'publishing');
     }
   });
   finish.mustHaveMet(t, 'PATCH', 'publishing');

@@ -1,114 +1,9 @@
 import test from 'ava';
-import { clientFor } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { endedPost, storeChannel } from '../../support/seed.ts';
-import { storedRows } from '../../support/stored-rows.ts';
 import { CloseFinish, inRounds } from './race.ts';
 
 const api = sharedApi(test);
-
-const clientCount = 20;
-
-test('20 concurrent requests with one idempotency key create one post, in each round', async (t) => {
-  await inRounds(
-    t,
-    async () => {
-      const { workspaceId, key } = await api.newClient();
-      return { workspaceId, key, channel: await storeChannel(api.punctual, workspaceId), made: 0 };
-    },
-    async (lane, round) => {
-      const { workspaceId, key, channel } = lane;
-      const once = `once in round ${round}`;
-      const post = {
-        body: `Round ${round}`,
-        channel_ids: [channel],
-        // Half of them are drafts, which use another code path.
-        ...(round % 2 === 0 ? { schedule_in_minutes: 60 } : {}),
-      };
-      const replies = await Promise.all(
-        Array.from({ length: clientCount }, (_, n) => {
-          const client = clientFor(api.punctual.url, workspaceId, key);
-          // The same key by header and by body.
-          return n % 2 === 0
-            ? client.post('/posts', post, { 'idempotency-key': once })
-            : client.post('/posts', { ...post, idempotency_key: once });
-        }),
-      );
-
-      const statuses = replies.map(({ status }) => status).toSorted((a, b) => a - b);
-      t.deepEqual(statuses, [...Array.from({ length: clientCount - 1 }, () => 200), 201]);
-      t.is(new Set(replies.map(({ body }) => body.post.id)).size, 1);
-      const replayed = replies.filter(({ headers }) => headers.has('idempotency-replayed'));
-      t.is(replayed.length, clientCount - 1);
-      t.true(replayed.every(({ status }) => status === 200));
-      const rows = await storedRows(api.punctual.orm, workspaceId);
-      lane.made += 1;
-      const { made } = lane;
-      t.like(rows, { posts: made, post_channels: made, idempotency_keys: made });
-    },
-    { lanes: 2 },
-  );
-});
-
-const hook = { url: 'https://8.8.8.8/hook', events: ['post.failed'] };
-
-test('the slot of a deleted endpoint is used once, also with concurrent registrations', async (t) => {
-  const client = await api.newClient();
-  for (let n = 0; n < 10; n += 1) {
-    t.is((await client.post('/webhooks', hook)).status, 201);
-  }
-
-  const { id } = (await client.get('/webhooks')).body.webhooks[0];
-  t.is((await client.delete(`/webhooks/${id}`)).status, 200);
-  const replies = await Promise.all(
-    Array.from({ length: 8 }, () => client.post('/webhooks', hook)),
-  );
-
-  t.is(replies.filter(({ status }) => status === 201).length, 1);
-  t.is((await client.get('/webhooks')).body.webhooks.length, 10);
-});
-
-test('a reader sees a post before or after an edit, never half of it', async (t) => {
-  const client = await api.newClient();
-  const channels: string[] = [];
-  for (const handle of ['@a@x.test', '@b@x.test']) {
-    channels.push(await storeChannel(api.punctual, client.workspaceId, { handle }));
-  }
-
-  const version = (word: string, channel: string | undefined) => ({
-    body: word,
-    channel_ids: [channel],
-    channel_bodies: { [String(channel)]: `${word} here` },
-    video: { title: word },
-  });
-  const versions = [version('old', channels[0]), version('new', channels[1])];
-  const wholes = new Set(
-    versions.map(({ body }, n) => [body, body, `${body} here`, channels[n]].join()),
-  );
-  const seen = new Set<string>();
-  const ours = async () => client;
-  await inRounds(t, ours, async (_, round) => {
-    const { id } = (await client.post('/posts', versions[0])).body.post;
-    const read = () => Promise.all([1, 2, 3, 4].map(() => client.get(`/posts/${id}`)));
-    const edit = { isDone: false };
-    const editing = client.patch(`/posts/${id}`, versions[1]).then(() => (edit.isDone = true));
-    const replies = await read();
-    while (!edit.isDone) {
-      replies.push(...(await read()));
-    }
-
-    await editing;
-    replies.push(...(await read()));
-    for (const { body } of replies) {
-      const { post } = body;
-      const [channel] = post.channels;
-      const shown = [post.body, post.video.title, channel.body, channel.channel_id].join();
-      t.true(wholes.has(shown), `round ${round}: ${shown}`);
-      seen.add(post.body);
-    }
-  });
-  t.deepEqual([...seen].toSorted(), ['new', 'old']);
-});
 
 type Ended = { readonly run: number; readonly events: number };
 
@@ -182,20 +77,6 @@ test('of two different concurrent answers the later one corrects the other, with
     t.deepEqual(await ended(id), { run: 3, events: 2 });
   });
   finish.mustHaveMet(t, '"it is there"', '"it is not there"');
-});
-
-test('two equal concurrent answers are applied once, and both succeed', async (t) => {
-  await inRounds(t, twoChannels, async (lane, round) => {
-    const { id, settle, there } = await doubtfulPost(lane);
-    const answer = round % 2 === 0 ? there : null;
-    const replies = await Promise.all([settle(answer), settle(answer)]);
-    t.deepEqual(
-      replies.map(({ status }) => status),
-      [200, 200],
-    );
-    t.deepEqual(replies[0]?.body, replies[1]?.body);
-    t.deepEqual(await ended(id), { run: 2, events: 1 });
-  });
 });
 
 test('a retry during "it is not there" sends the channel too, or leaves it to the next retry', async (t) => {
