@@ -1,10 +1,6 @@
-import { currentGrant } from '../../services/channels/current-grant.ts';
-import { sweepGrants } from '../../services/channels/sweep-grants.ts';
-import type { NetworkError } from '../../networks/network.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import { tcpGate, targetOf, throughGate } from '../support/tcp-gate.ts';
-import { grantedOauth } from './support/granted-network.ts';
 import { grantedPunctual } from './support/granted-channel.ts';
 
 const test = needs('temporal');
@@ -34,79 +30,6 @@ test('a token endpoint that hangs for a dozen channels does not delay the posts 
     t.is((await channel.shown()).state, 'connected');
     t.is(await channel.told(), 0);
   }
-});
-
-for (const [mood, code] of [
-  [500, 'network_unavailable'],
-  [429, 'rate_limited'],
-  ['cut', 'network_unavailable'],
-] as const) {
-  test(`a token endpoint that fails (${mood}) disconnects no channel, and the post is published when it works again`, async (t) => {
-    const { server, newChannel, startWorkersInProcess } = await grantedPunctual(t);
-    const channel = await newChannel({ lastsMs: -1000 });
-    await startWorkersInProcess();
-    server.control.mood = mood;
-    const post = await channel.post('Later');
-    const tried = await poll(
-      async () => (await channel.client.get(`/posts/${post}`)).body.post.channels[0],
-      ({ status }) => status === 'retrying',
-    );
-    t.is(tried.error_code, code);
-    t.is((await channel.shown()).state, 'connected');
-
-    server.control.mood = 'usual';
-    t.is((await channel.client.finalPost(post, 90_000)).status, 'published');
-    t.is(await channel.told(), 0);
-  });
-
-  test(`an hour of ${mood} from a token endpoint disconnects no channel`, async (t) => {
-    const { server, network, punctual, newChannel } = await grantedPunctual(t);
-    const channel = await newChannel({ lastsMs: -1000 });
-    const start = Date.now();
-    let passedMs = 0;
-    const deps = {
-      ...punctual.deps,
-      oauth: grantedOauth(server.tokenUrl),
-      now: () => new Date(start + passedMs),
-    };
-    const { workspaceId } = channel.client;
-    const account = { baseUrl: network.url, remoteId: channel.remoteId };
-    const granted = { workspaceId, channelId: channel.id, platform: 'fake', ...account };
-    server.control.mood = mood;
-    for (; passedMs <= 60 * minuteMs; passedMs += 5 * minuteMs) {
-      const { code: outcome } = await t.throwsAsync<NetworkError>(currentGrant(deps, granted));
-      t.is(outcome, code);
-      await sweepGrants(deps);
-    }
-
-    t.is(server.requests(), 13);
-    t.is((await channel.shown()).state, 'connected');
-    t.is(await channel.told(), 0);
-    server.control.mood = 'usual';
-    const { grant } = await currentGrant(deps, granted);
-    t.true(await server.isLive(grant.accessToken));
-    t.deepEqual(server.answered(), [200]);
-  });
-}
-
-test('an API that refuses an unexpired token causes one refresh and disconnects no channel', async (t) => {
-  const { server, network, newChannel, startWorkersInProcess } = await grantedPunctual(t);
-  const channel = await newChannel({ lastsMs: 60 * minuteMs });
-  await startWorkersInProcess();
-  network.control.refusesAll = true;
-  const post = await channel.post('Refused at first');
-  await poll(
-    async () => (await channel.client.get(`/posts/${post}`)).body.post.channels[0],
-    // Once more with the new token, which is refused too.
-    ({ status, error }) => status === 'retrying' && /issued this access token/v.test(error ?? ''),
-  );
-  t.is((await channel.shown()).state, 'connected');
-  t.deepEqual(server.answered(), [200]);
-
-  network.control.refusesAll = false;
-  t.is((await channel.client.finalPost(post, 90_000)).status, 'published');
-  t.deepEqual(server.answered(), [200]);
-  t.is(await channel.told(), 0);
 });
 
 test('new tokens are stored after an outage of the database between a refresh and its commit', async (t) => {

@@ -152,19 +152,6 @@ test('a revoked grant emits one event, and its refresh token is not sent again',
   t.deepEqual(await told(), ['channel.needs_reconnect']);
 });
 
-test('a revoked grant emits an event even if the attempt that found it dies', async (t) => {
-  const { tokens, steps, channel, state, told } = await granted(t, database().url, {
-    forMs: -minuteMs,
-  });
-  tokens.isOver = true;
-  const { workspaceId } = steps;
-  const of = { platform: 'a', baseUrl: 'https://fake.example', remoteId: 'me' };
-  const asked = currentGrant(steps.deps, { workspaceId, channelId: channel.id, ...of });
-  t.like(await t.throwsAsync(asked), { code: 'access_lost' }); // The caller ignores it.
-  t.is((await state())?.state, 'needs_reconnect');
-  t.deepEqual(await told(), ['channel.needs_reconnect']);
-});
-
 test('a channel that needed reconnecting and publishes becomes connected', async (t) => {
   const { network, connect, tokens, due, state, told } = await granted(t, database().url, {
     forMs: 60 * minuteMs,

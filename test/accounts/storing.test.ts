@@ -1,5 +1,4 @@
 import test, { type ExecutionContext } from 'ava';
-import { NetworkError } from '../../networks/network.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { currentGrant } from '../../services/channels/current-grant.ts';
 import { type AccountDeps, registeredApps } from '../../services/channels/oauth-context.ts';
@@ -65,42 +64,6 @@ test('a refusal of the network is stored after a moment without writes, and the 
   t.deepEqual(await told(), ['channel.needs_reconnect']);
 });
 
-test('a stalled process whose lease expired does not end the lease of its successor', async (t) => {
-  const { tokens, ask, run, databaseUrl } = await refreshing(t);
-  const [first, second] = [ownPool(t, databaseUrl), ownPool(t, databaseUrl)];
-  const asked: PromiseWithResolvers<void>[] = [];
-  tokens.slowly = () => {
-    const answer = Promise.withResolvers<void>();
-    asked.push(answer);
-    return answer.promise;
-  };
-  const stoodStill = ask({ orm: first });
-  await poll(
-    () => asked.length,
-    (count) => count === 1,
-  );
-  await run('create table stalled as select refreshing_by from channel_grants');
-  const successor = ask({ orm: second });
-  // The first process still renews its lease every 5 s, so one expiry may be too short for the second process.
-  const expire = `update channel_grants g set refreshing_until = refreshing_until - interval '20 s'
-    from stalled where g.refreshing_by = stalled.refreshing_by`;
-  await poll(
-    () => run(expire).then(() => asked.length),
-    (count) => count === 2,
-  );
-  tokens.away = new NetworkError('network_unavailable', 'No answer.', { accepted: 'no' });
-  asked[0]?.resolve();
-  await t.throwsAsync(stoodStill, { message: 'No answer.' });
-
-  // By the database clock, as the lease is taken.
-  const turn = 'select refreshing_until > clock_timestamp() as lasts from channel_grants';
-  t.deepEqual(await second.em.fork().execute(turn), [{ lasts: true }]);
-  tokens.away = undefined;
-  asked[1]?.resolve();
-  await successor;
-  t.is(tokens.spent.length, 2);
-});
-
 test('after an outage the process with the new tokens stores them before another one sends the old token', async (t) => {
   const { steps, tokens, ask, run, told, databaseUrl } = await refreshing(t);
   const gate = await tcpGate(t, targetOf(databaseUrl));
@@ -156,25 +119,6 @@ test('an expired access emits an event before a post fails', async (t) => {
   t.deepEqual(await told(), ['channel.needs_reconnect']);
   t.like(await state(), { state: 'needs_reconnect' });
   t.regex((await state())?.error ?? '', /ended.*Connect the channel again/v);
-});
-
-test('an access that expires during its renewal emits no event', async (t) => {
-  const { url } = await freshDatabase(t);
-  const { steps, told, channel } = await granted(t, url, endsIn(60));
-  const renew = (until: string) =>
-    steps.deps.orm.em
-      .fork()
-      .execute(`update channel_grants set refreshing_until = ${until} where channel_id = ?`, [
-        channel.id,
-      ]);
-  steps.pass(60 * dayMs);
-  await renew(`clock_timestamp() + interval '1 hour'`);
-  await sweepGrants(steps.deps);
-  t.deepEqual(await told(), []);
-
-  await renew('null');
-  await sweepGrants(steps.deps);
-  t.deepEqual(await told(), ['channel.needs_reconnect']);
 });
 
 test('a revoked access emits an event a day before the post that needs it', async (t) => {
