@@ -81,15 +81,3 @@ test('a key that is refused, missing or typed as an argument is not stored', asy
   t.is((await run('auth login --url ftp://example.com', key)).code, 2);
   await t.throwsAsync(stat(file), { code: 'ENOENT' });
 });
-
-test('another login of a profile keeps what other commands stored in it', async (t) => {
-  const { url } = shared.punctual;
-  const { file, run } = await newHome(t);
-  const { key } = await shared.newClient();
-  await run(`auth login --url ${url}`, key);
-  const stored = JSON.parse(await readFile(file, 'utf8'));
-  stored.profiles.default.secret = 's';
-  await writeFile(file, JSON.stringify(stored));
-  await run('auth login', key);
-  t.like(JSON.parse(await readFile(file, 'utf8')).profiles.default, { url, secret: 's' });
-});

@@ -9,7 +9,7 @@ import { startReceiver, type Receiver } from '../../support/receiver.ts';
 import { endedPost, storeChannel } from '../../support/seed.ts';
 import { storedRows } from '../../support/stored-rows.ts';
 import { adminOf, areRefused } from './admin.ts';
-import { badlyEndedPost, publish, workspaceOfFailures } from './ended-posts.ts';
+import { badlyEndedPost, workspaceOfFailures } from './ended-posts.ts';
 
 // `post retry`, `post settle` and `post replay`.
 
@@ -50,38 +50,6 @@ needs('temporal')(
   },
 );
 
-test('an operator cannot retry a post that may be live', async (t) => {
-  const { id, show } = await badlyEndedPost(shared(), { kind: 'lost' });
-  const before = await show();
-  const reason = /^Unconfirmed: .* settle the channel first/v;
-  await areRefused(t, adminOf(shared()), [[['post', 'retry', id], 'AppError', reason]]);
-  t.regex((await adminOf(shared()).call('post', 'show', id)).text, /^Post .*: unconfirmed, /v);
-  t.deepEqual(await show(), before);
-});
-
-test('a post that an operator settles as not published is sent again by a retry', async (t) => {
-  const punctual = shared();
-  const admin = adminOf(punctual);
-  const vanished = await badlyEndedPost(punctual, { kind: 'vanished' });
-  const { client, channel, network, id, show } = vanished;
-  const not = ['post', 'settle', id, channel, '--not-published'];
-  await areRefused(t, admin, [[not, 'AppError', /may still be processing it\. Try again after/v]]);
-  await punctual.orm.em
-    .fork()
-    .execute(
-      `update post_parts set sending_at = sending_at - interval '10 minutes' where workspace_id = ?`,
-      [client.workspaceId],
-    );
-  const { text, data } = await admin.call(...not);
-  t.regex(text, /is failed: .*A retry sends it\.\nPost .* is failed\./v);
-  t.is(data.post.channels[0].error_code, 'not_published');
-  network.blind = undefined;
-  await admin.call('post', 'retry', id);
-  await publish(punctual, client.workspaceId, id);
-  t.is((await show()).status, 'published');
-  t.is(network.live.length, 1);
-});
-
 test('the commands work while Temporal is unavailable, and the worker syncs later', async (t) => {
   // Not the file's Temporal: an unreachable one.
   const punctual = await startApi(t, {
@@ -117,15 +85,6 @@ async function endedOnOne(status: 'failed' | 'unconfirmed') {
   const id = await endedPost(punctual, client, new Map([[channel, status]]));
   return { client, channel, id };
 }
-
-test('without a plan the error gives the command that sets one', async (t) => {
-  const { client, id } = await endedOnOne('failed');
-  const { orm } = shared();
-  const { workspaceId } = client;
-  await orm.em.fork().execute('update workspaces set plan = null where id = ?', [workspaceId]);
-  const reason = new RegExp(`workspace plan ${workspaceId} standard"`, 'v');
-  await areRefused(t, adminOf(shared()), [[['post', 'retry', id], 'AppError', reason]]);
-});
 
 test('a settle command needs exactly one valid answer', async (t) => {
   const { client, channel, id } = await endedOnOne('unconfirmed');
@@ -182,26 +141,6 @@ test('failures of an outage are retried by due time, and failures that a retry c
   t.deepEqual(idsOf(again.left_out).toSorted(), [refused, unconfirmed].toSorted());
 });
 
-test('a dry run changes nothing', async (t) => {
-  const { failed, replay, client } = await workspaceOfFailures(shared());
-  const { workspaceId } = client;
-  const { orm } = shared();
-  const post = await failed(['network_unavailable', 'content_refused']);
-  const before = [await storedRows(orm, workspaceId), (await client.get(`/posts/${post}`)).body];
-  const { data } = await replay('--since', '1h', '--dry-run');
-  const { dry_run: isDry, retried } = data;
-  t.true(isDry);
-  t.like(retried[0], {
-    post_id: post,
-    codes: ['network_unavailable'],
-    left_out: ['content_refused'],
-  });
-  t.deepEqual(
-    [await storedRows(orm, workspaceId), (await client.get(`/posts/${post}`)).body],
-    before,
-  );
-});
-
 test('a named code is retried, and no other, also not of a post that is still being sent', async (t) => {
   const { failed, statuses, replay, em } = await workspaceOfFailures(shared());
   const post = await failed(['access_lost', 'network_unavailable']);
@@ -211,28 +150,6 @@ test('a named code is retried, and no other, also not of a post that is still be
   t.is(data.retried.length, 1);
   t.deepEqual(data.retried[0].codes, ['access_lost']);
   t.deepEqual(await statuses(post), ['publishing', 'failed']);
-});
-
-test('retries after an outage are spaced on each channel', async (t) => {
-  const { failed, replay, em, client } = await workspaceOfFailures(shared());
-  const on = await storeChannel(shared(), client.workspaceId);
-  const one = [
-    await failed(['too_late'], { minutesAgo: 9, on }),
-    await failed(['rate_limited'], { minutesAgo: 8, on }),
-    await failed(['too_late'], { minutesAgo: 7, on }),
-  ];
-  const other = await failed(['too_late'], { minutesAgo: 6 });
-  await replay('--since', '1h');
-  const rows = await em.execute<{ id: string; at_ms: number }[]>(
-    `select id, (extract(epoch from retried_at - min(retried_at) over ()) * 1000)::int as at_ms
-     from posts where workspace_id = ?`,
-    [client.workspaceId],
-  );
-  const atMs = new Map(rows.map((row) => [row.id, row.at_ms]));
-  const [first = 0, second = 0, third = 0] = one.map((id) => atMs.get(id));
-  t.is(first, 0);
-  t.true(second >= 2000 && third >= second + 2000, `${second} ${third}`);
-  t.true((atMs.get(other) ?? 0) < second); // Another channel does not wait for them.
 });
 
 // Its own database, because all workspaces are replayed at the end.

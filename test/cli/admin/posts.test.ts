@@ -7,7 +7,7 @@ import { startApi, type Punctual } from '../../support/punctual.ts';
 import { poll } from '../../support/poll.ts';
 import { rawCall } from '../../support/raw-call.ts';
 import { startReceiver } from '../../support/receiver.ts';
-import { addFakeChannel, endedPost, fakeChannel, storeChannel } from '../../support/seed.ts';
+import { endedPost, fakeChannel, storeChannel } from '../../support/seed.ts';
 import { adminOf, areRefused, uiUrl } from './admin.ts';
 import { publish } from './ended-posts.ts';
 
@@ -87,20 +87,6 @@ test('overdue posts of all workspaces are listed, the most overdue first, withou
   );
 });
 
-test('a post that waits for its retry is overdue, and shows the time and reason of the wait', async (t) => {
-  const { punctual } = shared();
-  const { client, channel } = await member(punctual);
-  const post = await latePost(punctual, client, channel, 60);
-  await punctual.orm.em.fork().execute(
-    `update post_channels set status = 'retrying', error_code = 'rate_limited', retry_at = now() - interval '90 s',
-       error = ? where post_id = ?`,
-    [`Too \x1b[31mfast.\n${'y'.repeat(300)}`, post],
-  );
-  const own = ['--workspace', client.workspaceId];
-  const { text } = await adminOf(punctual).call('post', 'list', '--overdue', ...own);
-  t.regex(text, /retrying {2}rate_limited {2}next attempt \S+Z {2}Too {2}\[31mfast. y+…\n/v);
-});
-
 // Its own database, because posts are listed over all workspaces.
 test('failed and unconfirmed posts are listed, the last ended first, with the affected channels', async (t) => {
   const punctual = await startApi(t);
@@ -127,21 +113,6 @@ test('failed and unconfirmed posts are listed, the last ended first, with the af
   t.like(data, { has_more: false, posts: [{ status: 'failed', outcome: 'unconfirmed' }] });
   t.is(data.posts[0].channels.length, 1);
   t.like(data.posts[0].channels[0], { channel_id: channel, error_code: 'unconfirmed' });
-});
-
-test('arguments are checked before any query', async (t) => {
-  const { punctual } = shared();
-  const { workspaceId } = await newClient(punctual);
-  const list = (...words: readonly string[]): string[] => ['post', 'list', ...words];
-  await areRefused(t, adminOf(punctual), [
-    [list('--limit', '3'), 'UsageError', /one of --overdue, --failed, --unconfirmed is wanted/v],
-    [list('--overdue', '--failed'), 'UsageError', /one of --overdue, --failed, --unconf/v],
-    [list('--failed=perhaps'), 'UsageError', /--failed/v],
-    [list('--failed', '--limit', '0'), 'UsageError', /whole number from 1 to 9999, not "0"/v],
-    [list('--failed', '--limit', 'x'), 'UsageError', /--limit: Cannot convert/v],
-    [list('--failed', '--workspace', 'nope'), 'AppError', /no workspace "nope"/v],
-    [list('--failed', workspaceId), 'UsageError', /one word too many/v],
-  ]);
 });
 
 type Step = { readonly at: string; readonly what: string };
@@ -220,41 +191,6 @@ test('the output contains no secret, only the beginning of texts, and no control
   }
 
   t.notRegex(text.replaceAll('\n', ''), /[\p{Cc}\p{Bidi_Control}]/v);
-});
-
-test('only a channel with its own text shows the beginning of it', async (t) => {
-  const { punctual } = shared();
-  const { client, channel } = await member(punctual);
-  const other = await storeChannel(punctual, client.workspaceId);
-  const own = `Hello\n${'x'.repeat(100)}`;
-  const post = {
-    body: 'For all',
-    channel_bodies: { [channel]: own },
-    channel_ids: [channel, other],
-  };
-  const { id } = (await client.post('/posts', post)).body.post;
-
-  const { text, data } = await adminOf(punctual).call('post', 'show', id);
-
-  const shown = `Hello ${'x'.repeat(74)}…`;
-  t.deepEqual(text.match(/^ +Its own text: .*$/gmv), [`  Its own text: ${shown}`]);
-  t.deepEqual(
-    data.channels.map((row: { own_text: string | null }) => row.own_text),
-    [shown, null],
-  );
-});
-
-test('a post that is not yet synced with Temporal shows that', async (t) => {
-  // Not the file's Temporal: an unreachable one.
-  const punctual = await startApi(t, {
-    temporalEnv: { TEMPORAL_ADDRESS: '127.0.0.1:9', TEMPORAL_NAMESPACE: 'away' },
-  });
-  const client = await newClient(punctual);
-  const channel = await addFakeChannel(punctual.deps, client.workspaceId, 'mastodon');
-  const content = { body: 'Hello', channel_ids: [channel], schedule_in_minutes: 60 };
-  const { id } = (await client.post('/posts', content)).body.post;
-  const { text } = await adminOf(punctual).call('post', 'show', id);
-  t.regex(text, /^Temporal is behind: it was told of revision 0 of 1\./mv);
 });
 
 test('the process prints the same, and an unknown post is named', async (t) => {

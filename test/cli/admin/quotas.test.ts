@@ -1,13 +1,9 @@
 import test from 'ava';
 import { connectChannel } from '../../../services/channels/connect-channel.ts';
-import { newClient } from '../../support/client.ts';
-import { holdLock } from '../../support/hold-lock.ts';
 import { sharedApi } from '../../support/kit.ts';
-import { noTemporal } from '../../support/media-library.ts';
-import { poll } from '../../support/poll.ts';
 import { storeChannel } from '../../support/seed.ts';
 import { storeMedia } from '../../support/seed-media.ts';
-import { startApi, usualQuotas } from '../../support/punctual.ts';
+import { usualQuotas } from '../../support/punctual.ts';
 import { adminOf, areRefused } from './admin.ts';
 
 const api = sharedApi(test);
@@ -71,31 +67,6 @@ test('setting any quota recounts the texts, also those changed in the database',
   t.is((await client.post('/posts', post)).status, 201);
   const full = await client.post('/posts', { body: 'x' });
   t.like(full.body.details, [{ quota: 'text_bytes', limit: 60, used: 60 }]);
-});
-
-test('a post that waits for its quota while the operator sets one is accepted or refused', async (t) => {
-  // Its own database, because locks are observed in all of it.
-  const punctual = await startApi(t, { temporalEnv: noTemporal });
-  const { call: set } = adminOf(punctual);
-  const client = await newClient(punctual);
-  const id = client.workspaceId;
-  await set('quota', 'set', id, 'text_bytes', '6000');
-  t.is((await client.post('/posts', { body: 'x' })).status, 201);
-  const held = await holdLock(
-    t,
-    punctual.orm,
-    `select 1 from workspaces where id = '${id}' for no key update`,
-  );
-  const setting = set('quota', 'set', id, 'text_bytes', '7000');
-  await poll(held.waiting, (count) => count === 1);
-  const fits = client.post('/posts', { body: 'x'.repeat(2000) });
-  const isTooMuch = client.post('/posts', { body: 'x'.repeat(7001) });
-  await poll(held.waiting, (count) => count === 3);
-  held.release();
-
-  await setting;
-  t.is((await fits).status, 201);
-  t.is((await isTooMuch).status, 402);
 });
 
 test('of ten concurrent connections only as many as the quota allows succeed; a reconnect always succeeds', async (t) => {

@@ -7,7 +7,6 @@ import { UsageError } from '../../../cli/failures.ts';
 import { readSecret, type SecretSources } from '../../../cli/input.ts';
 import { emptyDatabase } from '../../support/database.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import manifest from '../../../package.json' with { type: 'json' };
 import { parseAdmin, runAdmin } from './admin.ts';
 
 const none = {};
@@ -32,25 +31,14 @@ test('the commands and their options are shown without any settings', async (t) 
   }
 });
 
-test("--version prints the product's version", async (t) => {
-  const { version } = manifest;
-  t.deepEqual(await runAdmin(['--version'], none), { code: 0, stdout: `${version}\n`, stderr: '' });
-});
-
 test('a command line that does not fit exits with 2', async (t) => {
   const { code, stdout, stderr } = await runAdmin(['workspace', 'lst'], none);
   t.deepEqual([code, stdout], [2, '']);
   t.regex(stderr, /`lst`, did you mean `list`\?/v);
   const wrong: [string, RegExp][] = [
     ['nope', /`nope`/v],
-    ['constructor', /`constructor`/v],
-    ['workspace toString', /`toString`/v],
     ['workspace create', /NAME is missing/v],
-    ['key create', /WORKSPACE_ID is missing/v],
     ['channel add-mastodon w', /--url is missing/v],
-    ['channel add-bluesky w --url https://a.example', /--handle is missing/v],
-    ['workspace list x', /one word too many/v],
-    ['workspace create a b', /one word too many/v],
     ['workspace create a --plan gold', /--plan/v],
     ['post list --failed --limt 3', /--limt\. Did you mean --limit\?/v],
     ['channel add-mastodon w --url https://a.example --token-file', /--token-file/v],
@@ -108,21 +96,6 @@ test('a database with a mistyped name is not created, and reported in one line',
   }
 });
 
-test('options may be anywhere, ids in upper case, and an option without a value is a flag', async (t) => {
-  const id = '0192F0C4-5A7E-7C3B-9D21-6F0E8A4B1C2D';
-  const input = { workspaceId: id.toLowerCase(), url: 'https://a.example', 'token-file': '-t' };
-  const rest = ['--url', 'https://a.example', '--token-file=-t'];
-  for (const words of [
-    [id, ...rest],
-    [...rest, id],
-  ]) {
-    t.like((await parseAdmin(['channel', 'add-mastodon', ...words])).input, input);
-  }
-
-  const list = await parseAdmin(['post', 'list', '--failed', '--limit', '3']);
-  t.like(list.input, { failed: true, limit: 3 });
-});
-
 const secret = 'T0ken-of-mine';
 const words = ['channel', 'add-mastodon', 'w', '--url', 'https://a.example'];
 
@@ -174,15 +147,6 @@ test('a person types a secret at a prompt that does not show it', async (t) => {
   t.is(await asked, secret);
   output.end();
   t.is(await text(output), 'token (nothing is shown): \n');
-});
-
-test('Ctrl-C and Ctrl-D at the prompt give no secret', async (t) => {
-  for (const key of ['\u0003', '\u0004']) {
-    const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => input });
-    const asked = secretFrom({ input, output: new PassThrough() });
-    input.write(key);
-    await t.throwsAsync(asked, { instanceOf: UsageError, message: /There is no token/v });
-  }
 });
 
 test('a missing secret, a missing file and an invalid token are refused without repeating the input', async (t) => {
