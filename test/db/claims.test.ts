@@ -81,27 +81,6 @@ test('one post on a network is claimed by one part only', async (t) => {
   await t.notThrowsAsync(insertAttempt(here, same)); // Two servers may use the same ids.
 });
 
-test('of concurrent claims of one post, one succeeds', async (t) => {
-  const here = await claimedPost();
-  const claims = await Promise.allSettled(
-    [0, 1, 2, 3].map((part) => insertAttempt(here, { part, remoteId: 'status-1' })),
-  );
-  t.is(claims.filter(({ status }) => status === 'fulfilled').length, 1);
-});
-
-test('parts without a post on the network do not conflict', async (t) => {
-  const here = await claimedPost();
-  await insertAttempt(here, { part: 0, remoteId: null });
-  await t.notThrowsAsync(insertAttempt(here, { part: 1, remoteId: null }));
-  await t.notThrowsAsync(insertAttempt(here, { part: 0, run: 2, remoteId: null }));
-});
-
-test('a part has one row in each run', async (t) => {
-  const here = await claimedPost();
-  await insertAttempt(here, { part: 0, remoteId: null });
-  await t.throwsAsync(insertAttempt(here, { part: 0, remoteId: null }), alreadyThere);
-});
-
 test('a run of a post has one final event, however often and by how many it is recorded', async (t) => {
   const { orm, workspaceId, postId } = await claimedPost();
   await insertEndpoint(orm, workspaceId, ['post.published']);

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { query } from '../../db/query.ts';
@@ -45,13 +44,6 @@ const planned = async (em: Em, text: string): Promise<number[]> => {
 const echo = (word: string | null) => sql<{ said: string | null }>`select ${word}::text as said`;
 const echoText = 'select $1::text as said';
 
-test('a pool closes while a connection is made for a query, which fails', async (t) => {
-  const { orm, gate } = await throughOwnGate(t, {});
-  const asked = t.throwsAsync(query(orm.em.fork(), echo('one')));
-  while (gate.passing() === 0) await setImmediate();
-  await Promise.all([orm.close(), asked]);
-});
-
 test('a statement is prepared once for each connection, in and out of transactions, and runs with new values', async (t) => {
   const orm = newPool(t, { poolSize: 1 }, empty());
   const em = orm.em.fork();
@@ -60,21 +52,6 @@ test('a statement is prepared once for each connection, in and out of transactio
   const third = await orm.em.fork().transactional((own) => query(own, echo(null)));
   t.deepEqual(third, [{ said: null }]);
   t.deepEqual(await planned(em, echoText), [3]);
-});
-
-test('a statement in a transaction is part of it', async (t) => {
-  const orm = newPool(t, { poolSize: 2 }, empty());
-  await orm.em.execute('create table words (word text primary key)');
-  const insert = (word: string) => sql`insert into words values (${word})`;
-  await t.throwsAsync(
-    orm.em.fork().transactional(async (em) => {
-      await query(em, insert('taken back'));
-      throw new Error('No.');
-    }),
-    { message: 'No.' },
-  );
-  await query(orm.em.fork(), insert('kept'));
-  t.deepEqual(await orm.em.execute('select word from words'), [{ word: 'kept' }]);
 });
 
 test('an error contains no values, and the connection stays usable', async (t) => {
@@ -138,19 +115,6 @@ test('a cut or refused connection counts as an unavailable database at any point
   t.true(isDatabaseUnavailable(await thrown(orm.em.fork().transactional(() => Promise.resolve()))));
   await gate.open();
   t.deepEqual(await orm.em.fork().execute('select 1 as one'), [{ one: 1 }]);
-});
-
-test('a session that the operator terminates counts as an unavailable database', async (t) => {
-  const { orm } = database();
-  const sleeping = thrown(orm.em.fork().execute('select pg_sleep(600) /* until it is ended */'));
-  const end = `select pg_terminate_backend(pid) from pg_stat_activity
-               where datname = current_database() and query like '%/* until it is ended */'`;
-  let ended: unknown[] = [];
-  while (ended.length === 0) {
-    ended = await orm.em.fork().execute<unknown[]>(end);
-  }
-
-  t.true(isDatabaseUnavailable(await sleeping));
 });
 
 test('a database without its schema counts as unavailable', async (t) => {
@@ -220,19 +184,6 @@ test('a pool recovers from more lost transactions than it has connections', asyn
   const here = await throughOwnGate(t, { poolSize: 2 });
   for (let n = 0; n < 5; n += 1) {
     await t.throwsAsync(loseTransaction(here, here.gate.close));
-    await here.gate.open();
-  }
-
-  await mustServe(t, here);
-});
-
-test('transactions that cannot begin occupy no connection', async (t) => {
-  const here = await throughOwnGate(t, { poolSize: 2 });
-  await mustServe(t, here);
-  for (let n = 0; n < 5; n += 1) {
-    const idle = here.gate.close();
-    await t.throwsAsync(here.orm.em.fork().transactional(() => Promise.resolve()));
-    await idle;
     await here.gate.open();
   }
 

@@ -1,12 +1,9 @@
 import test from 'ava';
 import { readFileSync, globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { createKeySchema } from '../../api/keys/schemas.ts';
-import { createPostSchema } from '../../services/posts/post-request.ts';
 import { channelErrorCodes, channelErrors } from '../../domain/channel-error.ts';
 import { openNetworks } from '../../networks/registry.ts';
 import { knownSettings } from '../../runtime/config/settings.ts';
-import { parser } from '../../runtime/parser.ts';
 import { sharedApi } from '../support/kit.ts';
 import { storeChannel } from '../support/seed.ts';
 
@@ -42,19 +39,6 @@ test('the guide and the OpenAPI document describe each error_code in the same wa
       rowsOf(text).map(({ groups = {} }) => [groups['code'], groups['meaning']]),
       expected(retryable),
     );
-  }
-});
-
-test('the API accepts the body of each sample in the guides', (t) => {
-  const parsers = new Map<string, (value: unknown) => unknown>([
-    ['posts', parser(createPostSchema)],
-    ['keys', parser(createKeySchema)],
-  ]);
-  const samples = [...page.matchAll(/curl "\$API\/(?<call>\w+)"[^\n]*\\\n +-d '(?<body>.*)'$/gmv)];
-  t.is(samples.length, 7);
-  for (const { groups: { call = '', body = '' } = {} } of samples) {
-    const filled = body.replaceAll(/'\$[A-Z]+'/gv, crypto.randomUUID());
-    t.notThrows(() => parsers.get(call)?.(JSON.parse(filled)), body);
   }
 });
 

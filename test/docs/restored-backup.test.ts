@@ -216,28 +216,6 @@ test('after the steps of the page over a restored backup no post is sent twice, 
   t.deepEqual(liveTexts(other), []);
 });
 
-test('a post goes out by a retry after each of two restores of the same backup', async (t) => {
-  t.timeout(600_000);
-  const my = await world(t);
-  const { take, putBack } = await backups(t, my.punctual);
-  const id = await my.make('restored twice', hour);
-  const beganAt = my.at(0);
-  await take();
-  await my.move(id, 0);
-  await my.out(id);
-  let { stop } = my;
-  for (const sends of [2, 3]) {
-    await my.handleOf(id).result();
-    await restore({ ...my, stop }, putBack, { beganAt, since: [id] });
-    stop = await startWorkers(t, my.punctual);
-    const [{ channel_id }] = (await my.show(id)).channels;
-    await my.call(() => my.client.post(`/posts/${id}/settle`, { channel_id, url: null }));
-    await my.call(() => my.client.post(`/posts/${id}/retry`));
-    await my.out(id);
-    t.is(my.network.sends.length, sends);
-  }
-});
-
 /** Moves scheduled posts to now, and waits until they are published. */
 async function assertPublished(
   t: ExecutionContext,

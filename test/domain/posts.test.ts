@@ -196,10 +196,6 @@ test('a post’s status and its one final event follow from its channels', (t) =
   }
 });
 
-test('a post without channels has no final event', (t) => {
-  t.is(finalEventType([]), null);
-});
-
 test('a post ends once each channel is published, failed or unconfirmed', (t) => {
   t.deepEqual(channelStatuses.filter(isFinal), ['published', 'failed', 'unconfirmed']);
   for (const status of channelStatuses) {
