@@ -147,14 +147,3 @@ for (const [network, what, make] of refused) {
     t.like(await t.throwsAsync(attempt), { code: 'media_refused', accepted: 'no' });
   });
 }
-
-test('X accepts a GIF of 350 frames and a video of 150 s, and LinkedIn one of 250 frames', async (t) => {
-  const [adapter, connection] = (await connect['x']?.(t)) ?? t.fail();
-  await publish(adapter, connection, partsWith([gif(350)], 'One'));
-  await publish(adapter, connection, partsWith([film(inputFile('lasts-150s.mp4'))], 'Two'));
-  await publish(adapter, connection, partsWith([await videoFile()], 'Three'));
-  const [other, account] = (await connect['linkedin']?.(t)) ?? t.fail();
-  await publish(other, account, partsWith([gif(250)], 'Four'));
-
-  t.pass();
-});
