@@ -28,8 +28,7 @@ export function presentPost(post: Post, whole = false): Record<string, unknown> 
     scheduled_at: inZone(post.scheduled_at, timezone),
     timezone,
     published_at: inZone(post.published_at, timezone),
-    channels: channels.slice(0, mostRows).map(presentResult),
-    more_channels: channels.length > mostRows ? channels.length - mostRows : null,
+    ...firstRows(channels, presentResult),
     media: whole
       ? media.map(({ media_id: id, type, alt_text: alt }) => filled({ id, type, alt }))
       : [],
@@ -46,16 +45,21 @@ const shortText = ({ body, thread }: Texts): string | null => {
   return text === null ? null : cut(text, mostText);
 };
 
-const presentResult = (channel: Schemas['ChannelResult']) =>
-  filled({
-    id: channel.channel_id,
-    platform: channel.platform,
-    handle: channel.handle,
-    status: channel.status,
-    url: channel.url,
-    error: channel.error && withTools(channel.error),
-    retryable: channel.retryable,
-  });
+const presentResult = (channel: Schemas['ChannelResult']) => ({
+  id: channel.channel_id,
+  platform: channel.platform,
+  handle: channel.handle,
+  status: channel.status,
+  url: channel.url,
+  error: channel.error && withTools(channel.error),
+  retryable: channel.retryable,
+});
+
+/** The first channels, and how many others there are. */
+const firstRows = <Row>(rows: readonly Row[], present: (row: Row) => object) => ({
+  channels: rows.slice(0, mostRows).map((row) => filled(present(row))),
+  more_channels: rows.length > mostRows ? rows.length - mostRows : null,
+});
 
 /** Names the tools in a sentence of the API, which names its calls. */
 export const withTools = (sentence: string): string =>
@@ -82,20 +86,12 @@ export const presentValidation = (
   filled({
     valid,
     scheduled_at: inZone(due, timezone),
-    channels: channels.slice(0, mostRows).map((one) =>
-      filled({
-        id: one.channel_id,
-        platform: one.platform,
-        handle: one.handle,
-        errors: one.errors.map(({ message }) => message),
-        warnings: one.warnings.map(({ message }) => message),
-        length: one.length,
-        limit: one.limit,
-        unit: one.unit,
-        price_usd: one.price_usd,
-      }),
-    ),
-    more_channels: channels.length > mostRows ? channels.length - mostRows : null,
+    ...firstRows(channels, ({ channel_id: id, errors, warnings, texts: _, ...one }) => ({
+      id,
+      ...one,
+      errors: errors.map(({ message }) => message),
+      warnings: warnings.map(({ message }) => message),
+    })),
     warnings: warning === null ? [] : [warning],
   });
 

@@ -39,7 +39,6 @@ const prepared = tools.map((tool) => ({
 /**
  * Makes a server for one request or connection: a used server keeps a handler of each request (typescript-sdk #2607).
  *
- * @param client Its key decides what the tools may do.
  * @param report Gets errors that are neither refusals nor lost connections.
  */
 export function createMcpServer(client: Punctual, report: (error: unknown) => void): McpServer {

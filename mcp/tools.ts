@@ -1,4 +1,6 @@
+import { AppError, cut } from '../domain/errors.ts';
 import { anyFields, fields, having, listOf, oneOf, text } from '../domain/json-schema.ts';
+import type { Schemas } from '../sdk/src/index.ts';
 import { postTools } from './post-tools.ts';
 import { filled, presentMetrics, presentNetwork } from './present.ts';
 import {
@@ -30,6 +32,10 @@ export const tools: readonly Tool[] = [
     run: async (client, { platform: only, cursor: at = '0' }, signal) => {
       const { channels } = await client.channels.list({ signal });
       const asked = channels.filter((one) => only === undefined || one.platform === only);
+      if (only !== undefined && asked.length === 0) {
+        assertKnown(only, (await client.networks({}, { signal })).networks);
+      }
+
       const { rows, ...next } = pageOf(asked, Number(at));
       const shown = rows.map((one) =>
         filled({
@@ -55,12 +61,12 @@ export const tools: readonly Tool[] = [
     input: fields({ platform, channel_id: id }),
     output: having({ networks: listOf(anyFields) }),
     run: async (client, { platform: only, channel_id: channelId }, signal) => {
-      const { networks } = await client.networks(
-        channelId === undefined ? {} : { channel_id: channelId },
-        {
-          signal,
-        },
-      );
+      const of = channelId === undefined ? {} : { channel_id: channelId };
+      const { networks } = await client.networks(of, { signal });
+      if (only !== undefined) {
+        assertKnown(only, networks);
+      }
+
       const asked = networks.filter((one) => only === undefined || one.platform === only);
       return { networks: asked.map((one) => presentNetwork(one, asked.length === 1)) };
     },
@@ -99,36 +105,32 @@ export const tools: readonly Tool[] = [
       cursor: rowCursor,
     }),
     output: having(
-      {
-        from: text,
-        to: text,
-        totals: anyFields,
-        posts: listOf(anyFields),
-      },
+      { from: text, to: text, totals: anyFields, posts: listOf(anyFields) },
       { next_cursor: text },
     ),
     run: async (client, { cursor: at = '0', ...query }, signal) => {
       const offset = Number(at);
       const page = { ...query, limit: mostRows, offset };
-      const {
-        from,
-        to,
-        totals,
-        posts,
-        has_more: more,
-      } = await client.analytics.posts(page, {
-        signal,
-      });
+      const found = await client.analytics.posts(page, { signal });
       return {
-        from,
-        to,
-        totals: filled(totals),
-        posts: posts.map(presentMetrics),
-        ...(more ? { next_cursor: String(offset + mostRows) } : {}),
+        from: found.from,
+        to: found.to,
+        totals: filled(found.totals),
+        posts: found.posts.map(presentMetrics),
+        ...(found.has_more ? { next_cursor: String(offset + mostRows) } : {}),
       };
     },
   }),
 ];
+
+/** @throws AppError `invalid_request` that names the known networks. */
+function assertKnown(name: string, networks: readonly Schemas['Network'][]): void {
+  const known = networks.map(({ platform: one }) => one);
+  if (!(known as string[]).includes(name)) {
+    const message = `There is no platform "${cut(name, 50)}". Known: ${known.join(', ')}.`;
+    throw new AppError('invalid_request', message);
+  }
+}
 
 /** Time limit of a download, in milliseconds: the API's own of ten minutes, and some more. */
 const timeoutMs = 11 * 60_000;

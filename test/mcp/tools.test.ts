@@ -159,6 +159,16 @@ test('each tool is refused to a key without its scope', async (t) => {
   t.regex(soon, /^This API key lacks the scope posts:publish\. A post with a time needs it/v);
 });
 
+test('an unknown network is refused with the names of the known ones, and a known one without accounts is an empty list', async (t) => {
+  const { call } = await begin(t);
+  for (const name of ['network_rules', 'list_channels']) {
+    const { refusal } = await call(name, { platform: 'mastadon' });
+    t.regex(refusal, /There is no platform "mastadon"\. Known: .*mastodon/v, name);
+  }
+
+  t.deepEqual(await call('list_channels', { platform: 'youtube' }), { channels: [] });
+});
+
 test('a call that is cut and repeated makes one post', async (t) => {
   const client = await api.newClient();
   const proxy = await lossyProxy(t, api.punctual.url);
