@@ -87,10 +87,7 @@ const requestId: Middleware = async (ctx, next) => {
 /** How long a client may keep sending after its response, in milliseconds. Many clients read it only then. */
 const lingerMs = 5000;
 
-/**
- * Ends a request that was answered before its body was complete, such as a refused upload. Otherwise it would stay open
- * as long as an upload may take.
- */
+/** Otherwise a request that was answered early stays open as long as an upload may take. */
 const drainUnreadBody: Middleware = async ({ req, res }, next) => {
   res.once('finish', () => {
     if (req.complete || req.destroyed) {
@@ -115,21 +112,13 @@ const readableTarget: Middleware = async (ctx, next) => {
   await next();
 };
 
-/**
- * How long an idle connection stays open, in milliseconds. Longer than at load balancers (usually 60 s): a request on
- * a connection that the server just closes fails without a response, and its caller does not know whether the post was
- * created.
- */
+/** In milliseconds. Longer than at load balancers (60 s): a call on a connection that just closes has no outcome. */
 const idleMs = 75_000;
 
 /** Shutdown limit in milliseconds; then open connections are closed. */
 const longestGoodbyeMs = 10_000;
 
-/**
- * Listens on the configured address; exits the process when that fails.
- *
- * @returns a function that stops accepting connections and resolves when open requests are answered.
- */
+/** Listens; exits the process when that fails. @returns a function that ends when open requests are answered. */
 export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void> {
   const { log } = deps;
   const server = createApp(deps).listen(port, host, () => {
@@ -152,10 +141,7 @@ export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void
 
 type Server = ReturnType<ReturnType<typeof createApp>['listen']>;
 
-/**
- * How long a request may take to arrive, and a connection may be silent while it is answered, in milliseconds. Node's
- * default of five minutes is too short for 200 MB over a slow line, and a download by URL takes up to ten.
- */
+/** Of a request and of its answer, in milliseconds: 200 MB over a slow line, and a download by URL, take long. */
 const longestMs = 30 * 60_000;
 
 /** Keeps one process below the usual limits of open files and memory. */

@@ -42,11 +42,7 @@ import { createRefusals } from './rate-limits/limiter.ts';
 
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
-/**
- * Runs an API process, configured by its environment, until a signal stops it and open requests are answered.
- *
- * @param adapt Replaces dependencies; the chaos suite injects faults with it.
- */
+/** Runs an API process until a signal stops it. @param adapt Replaces dependencies, for the chaos suite. */
 export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps): Promise<void> {
   const { config, networks, temporal: reach } = readSettingsOrExit(process.env, readers);
   const log = createLogger('api', config.logLevel);

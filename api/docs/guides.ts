@@ -15,11 +15,7 @@ export type Guide = {
 const root = new URL('../../docs/', import.meta.url);
 const index = 'guides/README.md';
 
-/**
- * Reads all pages of `docs/`. They link to each other by their files, as on GitHub.
- *
- * @param pathOf The address of a call such as `POST /posts`, which the pages link to.
- */
+/** Reads all pages of `docs/`. @param pathOf The address of a call such as `POST /posts`, which pages link to. */
 export function readGuides(pathOf: (call: string) => string | undefined): Guide[] {
   const files = globSync('**/*.md', { cwd: fileURLToPath(root) }).toSorted();
   const texts = new Map(files.map((file) => [file, readFileSync(new URL(file, root), 'utf8')]));

@@ -226,10 +226,7 @@ type Plugin = (
   next: () => void,
 ) => void;
 
-/**
- * Scalar's bundle for browsers. The package of the bundle brings 300 MB of others, so it is taken from the plugin for
- * Fastify (24 MB), which serves it.
- */
+/** From the plugin for Fastify (24 MB): the package of the bundle itself brings 300 MB of others. */
 async function scalarBundle(): Promise<string> {
   const { default: plugin } = await import('@scalar/fastify-api-reference');
   const { promise, resolve } = Promise.withResolvers<string>();

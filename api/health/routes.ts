@@ -11,10 +11,7 @@ import type { Temporal } from '../../temporal/connect.ts';
 import { version } from '../../runtime/version.ts';
 import { lastPolls } from '../../temporal/workflow-states.ts';
 
-/**
- * How long an answer is reused, in milliseconds: calls need no key, and each costs a request to PostgreSQL and
- * Temporal.
- */
+/** How long an answer is reused, in milliseconds: calls need no key, and ask PostgreSQL and Temporal. */
 const freshMs = 1000;
 
 type HealthDeps = {

@@ -18,11 +18,7 @@ import { authenticator, rightsReader, wrongKey } from './authenticate.ts';
 /** Decides whether a call may begin, and whether it may go on. */
 export type Admission = {
   readonly admit: Admit;
-  /**
-   * Reads the rights of an admitted caller's key again, without counting a call.
-   *
-   * @throws AppError `unauthorized` when the key has ended meanwhile.
-   */
+  /** Reads the rights of an admitted caller's key again. @throws AppError `unauthorized` when the key has ended. */
   readonly readAgain: <C extends Caller | Operator>(caller: C) => Promise<C>;
   /** Takes a slot of the workspace for a call with a large body. @throws AppError `rate_limited` */
   readonly holdLargeBody: (ctx: Context, workspaceId: string) => void;
@@ -33,11 +29,8 @@ export type Admission = {
 };
 
 /**
- * Authenticates a call and applies the rate limits.
- *
- * @throws AppError `unauthorized`; `wrong_key_type`; `unavailable` while the database is not ready; `rate_limited` when
- *   the key or its workspace has used up its calls, when the key has too many under way, or when this address sent many
- *   wrong keys (a valid key is still accepted from there, since clients may share an address).
+ * Authenticates a call and applies the rate limits. From an address that sent many wrong keys a valid one is still
+ * accepted, since clients may share an address.
  */
 type Admit = (
   ctx: Context,
@@ -46,25 +39,19 @@ type Admit = (
   kind?: { readonly waits?: boolean | undefined; readonly isForOperators?: boolean | undefined },
 ) => Promise<Caller | Operator>;
 
-/** Calls of a key that wait for events at the same time, in this process. They take no slots from its other calls. */
+// Simultaneous calls in this process: of a key that wait for events, which take no slots from its other calls; of a
+// workspace with a large body; of a workspace that change, validate or list whole posts.
 const mostWaiting = 10;
 
-/**
- * Calls of a workspace with a large body at the same time, in this process. A body may take a minute to arrive, and the
- * rules of all networks take up to 0.1 s of the only processor that a process uses.
- */
+/** A body may take a minute to arrive, and the rules of all networks take up to 0.1 s of the only processor. */
 const mostLarge = 2;
 
-/**
- * Calls of a workspace that change, validate or list whole posts at the same time, in this process. Changes of one post wait for its
- * lock with a connection to the database each, and the rules of all networks use the processor.
- */
+/** Changes of one post wait for its lock with a connection to the database each. */
 const mostOfPosts = 3;
 
-/** How many times the calls of one key a workspace has with all its keys, in this process. */
+/** A workspace has the calls of so many keys with all its keys, so that keys that make keys gain nothing. */
 const keysWorth = 10;
 
-/** Limits per key and default quotas. */
 type Allowances = {
   /** Concurrent requests of a key in this process; 0 is unlimited. */
   readonly maxConcurrent: number;
@@ -82,11 +69,12 @@ export function createAdmission(
   const takeSlot = createConcurrencyLimit(maxConcurrent, 'with this API key');
   const takeWaitingSlot = createConcurrencyLimit(mostWaiting, 'with this API key');
   const holdLargeBody = createConcurrencyLimit(mostLarge, 'of this workspace with a large body');
-  const requestPolicy = { name: 'requests', quota: limits.requests };
-  const writePolicy = { name: 'writes', quota: limits.writes };
   const wrongKeyPolicy = { name: 'wrong-keys', quota: limits.wrongKeys };
-  const countInWorkspace = workspaceLimit([requestPolicy, writePolicy]);
-  const calls = callCounter(requestPolicy, writePolicy);
+  const calls = callCounter(
+    { name: 'requests', quota: limits.requests },
+    { name: 'writes', quota: limits.writes },
+  );
+  const countInWorkspace = workspaceLimit(limits);
   const wrongKeys = createLimiter(wrongKeyPolicy);
   const authenticate = authenticator(pool, quotas, assertOpen);
 
@@ -108,7 +96,7 @@ export function createAdmission(
 
     Object.assign(ctx.state, { keyId: known.keyId, workspaceId: known.caller?.workspaceId });
     const standings = await calls.count(known.keyId, isWrite);
-    ctx.set(rateLimitHeaders([requestPolicy, writePolicy], standings));
+    ctx.set(rateLimitHeaders(calls.policies, standings));
     const refusal = standings.find(({ refused }) => refused);
     if (refusal) {
       throw tooMany(refusal, `${refusal.policy.name} with this API key`);
@@ -130,34 +118,31 @@ export function createAdmission(
   return { admit, readAgain, holdLargeBody, inTurn, callsOf: calls.of };
 }
 
-/** Counts the calls of each key. One beyond the quota of requests does not count as a write. */
-function callCounter(...policies: readonly [requests: Policy, writes: Policy]) {
-  const [requests, writes] = [createLimiter(policies[0]), createLimiter(policies[1])];
+/** Counts the calls of each key or workspace. One beyond the quota of requests does not count as a write. */
+function callCounter(requests: Policy, writes: Policy) {
+  const [countRequests, countWrites] = [createLimiter(requests), createLimiter(writes)];
   return {
-    count: async (keyId: string, isWrite: boolean): Promise<Standing[]> => {
-      const asRequest = await requests.count(keyId);
-      return isWrite && !asRequest.refused ? [asRequest, await writes.count(keyId)] : [asRequest];
+    policies: [requests, writes],
+    count: async (id: string, isWrite: boolean): Promise<Standing[]> => {
+      const asRequest = await countRequests.count(id);
+      return isWrite && !asRequest.refused ? [asRequest, await countWrites.count(id)] : [asRequest];
     },
-    of: async (keyId: string) => ({
-      requests: await requests.used(keyId),
-      writes: await writes.used(keyId),
+    of: async (id: string) => ({
+      requests: await countRequests.used(id),
+      writes: await countWrites.used(id),
     }),
   };
 }
 
-/** Counts the calls of a workspace with all its keys, so that keys that make keys have no more calls than ten. */
-function workspaceLimit(perKey: readonly Policy[]) {
-  const policies = perKey.map(({ name, quota }) => ({
-    name: `workspace-${name}`,
-    quota: keysWorth * quota,
-  }));
-  const [countRequest, countWrite] = policies.map(createLimiter);
+/** Counts the calls of a workspace with all its keys. */
+function workspaceLimit({ requests, writes }: RateLimits) {
+  const { count, policies } = callCounter(
+    { name: 'workspace-requests', quota: keysWorth * requests },
+    { name: 'workspace-writes', quota: keysWorth * writes },
+  );
   return async (ctx: Context, workspaceId: string, isWrite: boolean): Promise<void> => {
-    const counted = await Promise.all([
-      countRequest?.count(workspaceId),
-      isWrite ? countWrite?.count(workspaceId) : undefined,
-    ]);
-    const refusal = counted.find((standing) => standing?.refused);
+    const standings = await count(workspaceId, isWrite);
+    const refusal = standings.find(({ refused }) => refused);
     if (refusal) {
       ctx.set(rateLimitHeaders(policies, [refusal]));
       throw tooMany(refusal, 'calls of this workspace with all its API keys');

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { Pool } from 'pg';
 import { isUsableKey } from '../../db/audit.ts';
 import { scopesOf, type Scope } from '../../domain/api-keys.ts';
@@ -28,25 +27,26 @@ type Row = {
   readonly channel_ids: readonly string[] | null;
 };
 
-const findKey = (
-  by: string,
-): string => `select k.id, k.workspace_id, k.scopes, k.channel_ids, w.plan, w.quotas,
+const keyBy = (column: string): string => `
+  select k.id, k.workspace_id, k.scopes, k.channel_ids, w.plan, w.quotas,
     k.last_used_at > now() - interval '1 minute' as is_recorded
   from api_keys k join workspaces w on w.id = k.workspace_id
-  where ${by} and ${isUsableKey} and w.deleted_at is null`;
+  where ${column} = $1 and ${isUsableKey} and w.deleted_at is null`;
+
+const findKey = { name: 'authenticate', text: keyBy('k.hash') };
+const findRights = { name: 'rights', text: keyBy('k.id') };
 
 /** Operators call seldom, so each call records its use. */
 const findOperatorKey = `update operator_keys set last_used_at = now()
   where hash = $1 and ${isUsableKey} returning id`;
+const findOperatorRights = { text: `select from operator_keys where id = $1 and ${isUsableKey}` };
 
 /**
- * Returns a function that finds the caller by an `Authorization` header. The scheme is case-insensitive. Each call waits
- * for a statement sent after it came, so that a revoked or changed key has its effect immediately.
+ * Returns a function that finds the caller by an `Authorization` header, or null. Each call reads the key anew, so that a
+ * revoked or changed key has its effect immediately.
  *
  * @param quotas Defaults for a workspace without quotas of its own.
  * @param assertOpen Throws while the database is not ready.
- * @returns null for a key that is unknown, expired or revoked.
- * @throws AppError `unauthorized` when the header has no key.
  */
 export function authenticator(
   pool: Pool,
@@ -54,7 +54,6 @@ export function authenticator(
   assertOpen: () => void,
 ): (header: string) => Promise<Authenticated | null> {
   const recordUse = lastUseRecorder(pool);
-  const find = keyFinder(pool);
   return async (header) => {
     const key = /^bearer +(?<key>\S+) *$/iv.exec(header)?.groups?.['key'];
     if (key === undefined) {
@@ -72,7 +71,8 @@ export function authenticator(
       return operator ? { keyId: operator.id, caller: null } : null;
     }
 
-    const row = await find(hash);
+    const { rows } = await pool.query<Row>({ ...findKey, values: [hash] });
+    const [row] = rows;
     if (!row) {
       return null;
     }
@@ -82,23 +82,6 @@ export function authenticator(
     }
 
     return { keyId: row.id, caller: callerOf(row, quotas) };
-  };
-}
-
-/** Returns a function that finds a key. Calls that arrive together share one statement. */
-function keyFinder(pool: Pool): (hash: string) => Promise<Row | undefined> {
-  const gathering = new Map<string, Promise<Row | undefined>>();
-  const send = async (hash: string): Promise<Row | undefined> => {
-    await setImmediate();
-    gathering.delete(hash);
-    const text = findKey('k.hash = $1');
-    const { rows } = await pool.query<Row>({ name: 'authenticate', text, values: [hash] });
-    return rows[0];
-  };
-  return (hash) => {
-    const lookup = gathering.get(hash) ?? send(hash);
-    gathering.set(hash, lookup);
-    return lookup;
   };
 }
 
@@ -116,10 +99,7 @@ const recordLastUse = `update api_keys set last_used_at = now() where id = (sele
   where id = $1 and (last_used_at is null or last_used_at <= now() - interval '1 minute')
   for no key update skip locked)`;
 
-/**
- * Returns a function that records the use of a key about once a minute, over all processes. Calls do not wait for it,
- * and a failed update is repeated at the next use.
- */
+/** Records the use of a key about once a minute. Calls do not wait for it; the next use repeats a failed update. */
 function lastUseRecorder(pool: Pool): (keyId: string) => void {
   const underWay = new Set<string>();
   return (keyId) => {
@@ -147,11 +127,10 @@ export function rightsReader(
   quotas: Quotas,
 ): <C extends Caller | Operator>(caller: C) => Promise<C> {
   return async (caller) => {
-    const values = ['keyId' in caller ? caller.keyId : caller.operatorKeyId];
     const statement =
       'keyId' in caller
-        ? { name: 'rights', text: findKey('k.id = $1'), values }
-        : { text: `select from operator_keys where id = $1 and ${isUsableKey}`, values };
+        ? { ...findRights, values: [caller.keyId] }
+        : { ...findOperatorRights, values: [caller.operatorKeyId] };
     const { rows } = await pool.query<Row>(statement);
     const [row] = rows;
     if (!row) {
@@ -162,10 +141,7 @@ export function rightsReader(
   };
 }
 
-/**
- * Creates a small pool for authentication, separate from the ORM's: calls that hold all of its
- * connections must not delay refusals. Statements on it are prepared once. Connects lazily.
- */
+/** A small pool apart from the ORM's, so that calls that hold all of its connections do not delay refusals. */
 export function createPool(
   databaseUrl: string,
   log: Logger,

@@ -148,23 +148,12 @@ function answer(ctx: Context, error: AppError, cause: unknown, logFailure: LogFa
 /** Logs the cause of a response with a status of 500 or above. */
 export type LogFailure = (ctx: Context, error: AppError, cause: unknown) => void;
 
-/** The time between two lines on `unavailable`, in milliseconds. */
+/** The least time between two lines on `unavailable`, in milliseconds. */
 const countMs = 5000;
 
-/**
- * An outage fails every call for the same reason: `unavailable` is logged at once, and while it lasts as one line with
- * the count since the last one and the newest cause, without a stack.
- */
+/** An outage fails every call for the same reason, so `unavailable` is logged with the count since the last line. */
 export function failureLog(log: Logger): LogFailure {
-  let [count, isCounting, last] = [0, false, {}];
-  const tell = (): void => {
-    isCounting = count > 0;
-    if (isCounting) {
-      log.error({ count, ...last }, 'unavailable');
-      count = 0;
-      setTimeout(tell, countMs).unref();
-    }
-  };
+  let [count, toldMs] = [0, -Infinity];
   return (ctx, { code }, cause) => {
     if (httpStatusOf[code] < 500) {
       return;
@@ -178,11 +167,11 @@ export function failureLog(log: Logger): LogFailure {
       return;
     }
 
-    const { stack: _, ...withoutStack } = error;
-    last = { request, error: withoutStack };
     count += 1;
-    if (!isCounting) {
-      tell();
+    if (performance.now() - toldMs >= countMs) {
+      const { stack: _, ...withoutStack } = error;
+      log.error({ count, request, error: withoutStack }, code);
+      [count, toldMs] = [0, performance.now()];
     }
   };
 }

@@ -22,13 +22,7 @@ export const replayedHeader = {
   },
 } as const satisfies Readonly<Record<string, HeaderSpec>>;
 
-/**
- * Returns the idempotency key of a call other than `POST /posts`, with the fingerprint of its request; undefined without
- * a key.
- *
- * @param call Its `operationId`, since a key belongs to one call.
- * @throws AppError `invalid_request`
- */
+/** The idempotency key of a call other than `POST /posts`, with the fingerprint of `call` and request. */
 export function requestKey(
   header: Request['header'],
   call: string,
@@ -38,11 +32,7 @@ export function requestKey(
   return key === undefined ? undefined : { key, print: fingerprint([call, request]) };
 }
 
-/**
- * Returns the idempotency key from the header or the body. Both may be sent if they are equal.
- *
- * @throws AppError `invalid_request` when they differ, or the key is empty, too long or not valid text.
- */
+/** The idempotency key from the header or the body. Both may be sent if they are equal. */
 export function idempotencyKey(header: Request['header'], fromBody?: string): string | undefined {
   const sent = header('idempotency-key');
   const fromHeader = sent === undefined ? undefined : headerText(sent);
@@ -65,11 +55,7 @@ export function idempotencyKey(header: Request['header'], fromBody?: string): st
   return key;
 }
 
-/**
- * The answers of a call that creates an object once for each idempotency key.
- *
- * @param repeated Describes the answer to a repeated request. @param headers Of the first answer.
- */
+/** Answers of a call that creates an object once for each idempotency key. @param headers Of the first. */
 export const answersOnce = <const S extends TSchema>(
   schema: S,
   created: string,

@@ -11,11 +11,7 @@ type Reading = {
   readonly onLarge?: (() => void) | undefined;
 };
 
-/**
- * Reads a JSON body. For a duplicate field the last value counts.
- *
- * @returns undefined for an empty body, chunked or not.
- */
+/** Reads a JSON body; undefined if it is empty. For a duplicate field the last value counts. */
 export async function readBody(ctx: Context, reading?: Reading): Promise<unknown> {
   const { length } = ctx.request;
   if (length !== undefined && length > 0) {
@@ -44,12 +40,7 @@ export function refuseNoBody(schema: object): never {
   );
 }
 
-/**
- * Accepts an empty body, or the empty object that some clients always send.
- *
- * @param query The parameters of the call, one of which may have been meant.
- * @throws AppError for any other body, because its fields would be ignored.
- */
+/** Accepts an empty body, or the empty object that some clients always send. @param query Of the route. */
 export function assertNoBody(body: unknown, query: object): void {
   const names = typeof body === 'object' && body !== null ? Object.keys(body) : null;
   if (body === undefined || names?.length === 0) {
@@ -145,12 +136,7 @@ const maxBytes = 1024 * 1024;
 /** How long a whole body may take, in milliseconds. Uploads have their own limit. */
 const mostMs = 60_000;
 
-/**
- * Reads a request body as text. Not by koa-body: it replaces bytes that are not UTF-8, which would change a post's text.
- *
- * @throws AppError `payload_too_large`; `unsupported_media_type` for a compressed body; `invalid_request` for a body
- *   that is incomplete or not UTF-8.
- */
+/** Not by koa-body: it replaces bytes that are not UTF-8, which would change a post's text. */
 export async function readText(
   ctx: Context,
   { most = maxBytes, withinMs = mostMs, onLarge }: Reading = {},

@@ -30,12 +30,7 @@ const maxAround = 64 * 1024;
 /** Two files, so that a second file gets its own message. The parser itself limits the headers of a part to 16 KB. */
 const limits = { fields: 10, files: 2, parts: 12, fieldSize: maxAround };
 
-/**
- * Reads a multipart body and streams its file into `sink`. The caller closes the sink, also after a failure.
- *
- * @throws AppError `unsupported_media_type`; `payload_too_large` as early as possible; `invalid_request` for a body
- *   that is malformed, incomplete, stalled or not UTF-8, or has too many parts; and any error of the sink.
- */
+/** Streams the file of a multipart body into `sink`. The caller closes the sink, also after a failure. */
 export async function readMultipart(ctx: Context, options: MultipartOptions): Promise<Multipart> {
   const type = ctx.get('content-type');
   if (/^multipart\/form-data *;?$/iv.test(type)) {

@@ -8,11 +8,7 @@ import type { QuerySpec } from './route.ts';
 
 type Specs = Readonly<Record<string, QuerySpec>>;
 
-/**
- * Builds a reader for a query, as strict as for a body. Numeric parameters become numbers.
- *
- * The reader throws AppError `invalid_request` that names every unknown, repeated or invalid parameter.
- */
+/** Builds a reader for a query. Its refusal names every unknown, repeated or invalid parameter. */
 export function queryReader(
   specs: Specs = {},
   body: object = {},

@@ -4,14 +4,8 @@ import { isId } from '../../domain/json-schema.ts';
 import { nearestName } from '../../runtime/nearest-name.ts';
 import type { Route } from './route.ts';
 
-/** What people expect as a call of its own, and the field that does it here. */
-const fieldOf: Readonly<Record<string, string>> = {
-  publish: 'schedule_in_minutes: 0 to publish now',
-  schedule: 'scheduled_at',
-  reschedule: 'scheduled_at',
-};
-
 const connect = 'Send POST /api/v1/channels/connect to connect an account.';
+const now = 'schedule_in_minutes: 0 to publish now';
 const health = '/livez, /readyz and /status are outside of /api/v1.';
 
 /** The call that people mean by a method and a path. */
@@ -19,15 +13,16 @@ const meantBy: readonly (readonly [RegExp, string])[] = [
   [/^POST channels$|(?:^| )(?:channels\/[^\/]+\/)?connect$/v, connect],
   [/^POST posts\/[^\/]+\/duplicate$/v, 'Send POST /api/v1/posts/{id}/copy.'],
   [/ posts\/[^\/]+\/analytics$/v, 'Send GET /api/v1/analytics with post_id.'],
+  [/ posts\/[^\/]+\/publish$/v, `Send PATCH /api/v1/posts/{id} with ${now}.`],
+  [/ (?:posts\/)?publish$/v, `Send POST /api/v1/posts with ${now}.`],
+  [/ posts\/[^\/]+\/(?:re)?schedule$/v, 'Send PATCH /api/v1/posts/{id} with scheduled_at.'],
+  [/ (?:posts\/)?(?:re)?schedule$/v, 'Send POST /api/v1/posts with scheduled_at.'],
   [/ (?:health|healthz|status)$/v, health],
 ];
 
 const mostSegments = 6;
 
-/**
- * Describes a call that no route takes: the methods of a known path, or the nearest path. A known path with another
- * method has its `Allow` header by now; on an unknown path it is empty or missing.
- */
+/** Describes a call that no route takes. `Allow` has the methods of a known path by now, and is empty on another. */
 export function unroutedBy(routes: readonly Route[]): (ctx: Context) => AppError {
   const paths = [...new Set(routes.map(({ path }) => path))].map((path) =>
     path.slice(1).split('/'),
@@ -72,12 +67,6 @@ type Paths = readonly (readonly string[])[];
 
 /** @returns undefined when no known path is near. */
 function nextStep(given: readonly string[], paths: Paths): string | undefined {
-  const field = Object.hasOwn(fieldOf, given.at(-1) ?? '') ? fieldOf[given.at(-1) ?? ''] : null;
-  if (field && (given.length === 1 || given[0] === 'posts')) {
-    const call = given.length === 3 ? 'PATCH /api/v1/posts/{id}' : 'POST /api/v1/posts';
-    return `Send ${call} with ${field}.`;
-  }
-
   for (let length = given.length; length > 0; length -= 1) {
     const found = nearestPath(given.slice(0, length), paths);
     if (found) {

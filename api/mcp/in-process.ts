@@ -9,10 +9,8 @@ import { duplexPair } from 'node:stream';
 import type { ClientOptions } from '../../sdk/src/index.ts';
 
 /**
- * Makes a `fetch` that calls the API of this process over a connection in memory. A tool's call is thereby authenticated,
+ * Makes a `fetch` that calls the API of this process over a connection in memory. A tool call is thus authenticated,
  * limited, validated, audited and logged as any other, with the client's address and the id of its request.
- *
- * @param answer The API.
  */
 export function inProcess(answer: RequestListener): (from: From) => Fetch {
   const server = createServer(answer);

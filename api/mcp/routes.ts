@@ -15,11 +15,7 @@ const mostBytes = 512 * 1024;
 
 type McpDeps = Pick<ApiDeps, 'admission' | 'publicUrl' | 'log'>;
 
-/**
- * The tools for language models, over HTTP. Each message is a request of its own: there are no sessions.
- *
- * @param handle The API, which the tools call with the key of the client.
- */
+/** The tools for language models, without sessions. @param handle The API, which they call with the client's key. */
 export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback']>): Router {
   let opened: Promise<Handler> | undefined;
   let callApi: ReturnType<typeof inProcess> | undefined;

@@ -9,10 +9,7 @@ import type { ApiDeps } from '../deps.ts';
 import { clientSignalOf } from '../http/mount.ts';
 import { clientAddress } from '../rate-limits/client-address.ts';
 
-/**
- * Keeps a file from running scripts or loading anything in a browser. The page that a browser builds around an image
- * or a video needs its inline styles and the file itself.
- */
+/** A file must not run scripts. The browser's page around an image or a video needs inline styles. */
 const policy =
   "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox";
 
@@ -95,12 +92,7 @@ function describe(ctx: RouterContext, file: MediaFile, part: ByteRange | undefin
 
 const notFound = () => new AppError('not_found', 'There is no such file.');
 
-/**
- * Reads a `Range` header (RFC 9110, section 14). Several ranges, or an invalid header, return the whole file, as the
- * RFC allows.
- *
- * @returns `whole`, the range, or `unsatisfiable` when it starts after the end.
- */
+/** Reads a `Range` header (RFC 9110, section 14). Several ranges, or an invalid header, return the whole file. */
 function byteRange(header: string, sizeBytes: number): ByteRange | 'whole' | 'unsatisfiable' {
   const match = /^bytes=(?<start>\d{0,15})-(?<end>\d{0,15})$/v.exec(header.trim());
   const { start: from = '', end: to = '' } = match?.groups ?? {};

@@ -163,10 +163,7 @@ async function ofChannel(
   });
 }
 
-/**
- * Describes what a client needs to build a valid post: the limits of the network's validation rules, without file
- * types that the media library refuses.
- */
+/** The limits of a network's rules, without file types that the media library refuses. */
 function describeNetwork(
   platform: string,
   { rules, oauth }: { readonly rules: Rules; readonly oauth: OauthEntry | undefined },
@@ -188,11 +185,11 @@ function describeNetwork(
 
 const describeConnecting = ({ missing, fields }: OauthEntry): NetworkView['connect'] => ({
   configured: missing.length === 0,
-  fields: Object.entries(fields).map(([name, field]) => ({
+  fields: Object.entries(fields).map(([name, { label, placeholder, required }]) => ({
     name,
-    label: field.label,
-    placeholder: field.placeholder,
-    required: field.required,
+    label,
+    placeholder,
+    required,
   })),
 });
 

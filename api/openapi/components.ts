@@ -53,10 +53,7 @@ import {
 /** By name, each with its description. */
 type Named<T> = Readonly<Record<string, readonly [T, string]>>;
 
-/**
- * Objects that the document defines once. Each name becomes a type in generated clients; any other object is named after
- * its place (`name-schemas.ts`).
- */
+/** Each name becomes a type in generated clients. Other objects are named after their place (`name-schemas.ts`). */
 export const namedSchemas: Named<object> = {
   Channel: [channelSchema, 'A connected social account.'],
   ChannelEdit: [editChannelSchema, 'Changes of a channel. Only the fields that are sent change.'],

@@ -27,10 +27,7 @@ type Document = Json & {
   readonly components: Json & { readonly responses: Json; readonly schemas: Json };
 };
 
-/**
- * Builds the OpenAPI 3.1 document of the routes and of the outgoing webhooks. It forbids unknown fields everywhere;
- * `openAnswers` derives the published document.
- */
+/** The OpenAPI 3.1 document. It forbids unknown fields everywhere; `openAnswers` derives the published one. */
 export function createDocument(routes: readonly Route[]): Document {
   const schemas = new SchemaNames();
   const parts = {
@@ -66,9 +63,8 @@ function pathsOf(schemas: SchemaNames, routes: readonly Route[]): Document['path
 }
 
 /**
- * Derives the published document. Responses allow unknown fields and unknown values of an enum, so that clients
- * generated from an older document accept newer responses. Requests stay strict, as the server is. Our tests validate
- * responses against the strict document.
+ * Derives the published document, whose responses allow unknown fields and values of enums, so that clients generated
+ * from an older one accept newer responses. Requests stay strict. Our tests check responses by the strict document.
  */
 export function openAnswers(document: Document): Json {
   const { components } = document;

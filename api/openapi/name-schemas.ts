@@ -29,10 +29,7 @@ export const pascal = (name: string): string =>
 const singular = (name: string): string =>
   /[^s]s$/v.test(name) ? name.replace(/ies$/v, 'y').replace(/s$/v, '') : `${name}Item`;
 
-/**
- * Collects the schemas of a document. Every object and every fixed set of texts gets a name, so that generators make
- * up none. Without a name in `components.ts`, it is named after its place: `PostMediaItem`.
- */
+/** Collects the schemas. Every object and fixed set of texts gets a name, so that generators make up none. */
 export class SchemaNames {
   readonly #made = new Map<string, { readonly of: unknown; readonly schema: Schema }>();
 

@@ -3,11 +3,9 @@ import type { Origin } from '../../db/audit.ts';
 import { parseAddress } from '../../runtime/egress/addresses.ts';
 
 /**
- * Returns the key of a client: its IPv4 address, or the /64 prefix of an IPv6 address, because a provider assigns the
- * whole prefix to one client (RFC 6177).
+ * The key of a client: its IPv4 address, or the /64 prefix that a provider assigns to one client (RFC 6177).
  *
- * @param ip The address that Koa reads, from the socket or a trusted proxy. Some proxies add a port, and the header
- *   may hold anything.
+ * @param ip As Koa reads it: some proxies add a port, and their header may hold anything.
  */
 export function clientAddress(ip: string): string {
   const address = readAddress(ip);

@@ -43,10 +43,7 @@ export function createLimiter(policy: Policy): Limiter {
   };
 }
 
-/**
- * Builds the fields of draft-ietf-httpapi-ratelimit-headers-11 (May 2026), sections 3 and 4, as lists of structured
- * fields (RFC 9651): the policies, and the caller's state under those that counted this call.
- */
+/** The fields of draft-ietf-httpapi-ratelimit-headers-11 (May 2026), sections 3 and 4. */
 export const rateLimitHeaders = (
   policies: readonly Policy[],
   standings: readonly Standing[],
@@ -61,10 +58,7 @@ export const rateLimitHeaders = (
 
 const signInWindowSeconds = 300;
 
-/**
- * Many clients of a workspace sign in at one server, which allows far more from one address: 3000 calls in 5 minutes. A
- * workspace cannot lock out others, since each is counted alone.
- */
+/** Many clients of a workspace sign in at one server, which allows 3000 calls in 5 minutes from one address. */
 const serverFactor = 10;
 
 /** @param perAddress Limit of refused sign-ins per client address in five minutes. */
@@ -93,11 +87,9 @@ export function createRefusals(perAddress: number): Refusals {
 const retryAfter = 5;
 
 /**
- * Limits the concurrent requests of each API key or workspace in this process.
+ * Limits simultaneous requests. The returned function takes a slot until the response is sent or its connection closed.
  *
- * @param most Per id; 0 is unlimited. @param what The counted requests, for the error.
- * @returns a function that takes a slot until the request's response is sent or its connection is closed. It throws
- *   AppError `rate_limited`.
+ * @param most Per id; 0 is unlimited. @param what The counted requests, for the refusal.
  */
 export function createConcurrencyLimit(
   most: number,

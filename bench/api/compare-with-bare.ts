@@ -19,10 +19,7 @@ const rounds = 8;
 
 type Contender = { readonly name: 'product' | 'bare'; readonly origin: string };
 
-/**
- * Compares the product with the bare server. The bare server counts each call with a statement; the product counts
- * simultaneous calls with one key in one statement.
- */
+/** Compares the product with the bare server. Each finds the key of a call by a statement, and counts the call. */
 export async function compareWithBare(world: World, target: Run<object>['target']): Promise<void> {
   const { stage, small } = world;
   await writeRecipes(world);

@@ -5,11 +5,8 @@ import { sha256Hex } from '../../../runtime/secrets.ts';
 const isSecret = /^[\w\-]{43}$/v;
 
 /**
- * The cookie binds a connection to the browser in which it began, so that an answer from another person's
- * authorization connects nothing.
- *
- * Under https the prefix `__Host-` (RFC 6265bis) keeps sibling subdomains from setting it; such a cookie must have the
- * path `/`.
+ * Binds a connection to the browser in which it began, so that an answer from another person's authorization connects
+ * nothing. `__Host-` (RFC 6265bis), which needs the path `/`, keeps sibling subdomains from setting it.
  */
 const cookieOf = (publicUrl: string) =>
   publicUrl.startsWith('https:')
@@ -43,10 +40,7 @@ export function markBrowser(ctx: Context, publicUrl: string): string {
   return fresh;
 }
 
-/**
- * CSRF token of a link's forms, bound to this browser. Without it another site could submit the form, and a network
- * that remembers the consent would ask nothing.
- */
+/** CSRF token of a link's forms: a network that remembers the consent asks nothing when another site submits one. */
 export const formKey = (browser: string, token: string): string =>
   sha256Hex(`form/${browser}/${token}`);
 

@@ -147,11 +147,6 @@ async function showFailure(
 /** In bytes: a key, a step and some fields. */
 const maxBytes = 16 * 1024;
 
-/**
- * Reads a form of the page.
- *
- * @throws AppError `unsupported_media_type`, `payload_too_large`, `invalid_request`
- */
 async function readForm(ctx: Context): Promise<URLSearchParams> {
   if (!ctx.is('application/x-www-form-urlencoded')) {
     throw new AppError('unsupported_media_type', 'This address accepts only the form of its page.');

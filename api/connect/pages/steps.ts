@@ -85,11 +85,7 @@ async function show(
   }
 }
 
-/**
- * Handles a form of the link's page.
- *
- * @param onKnown Called with the link's token once the form key is verified, before any request to a network.
- */
+/** Handles a form. @param onKnown Called once the form key is verified, before any request to a network. */
 export async function sendForm(
   deps: ApiDeps,
   ctx: RouterContext,
