@@ -162,7 +162,6 @@ export const tokenOf = ({ credentials }: Pick<Access, 'credentials'>): string | 
  * Requests with an account's token, in one network's dialect.
  *
  * @param issuer The issuer of the token, for the message: `X`, `a Mastodon server`.
- * @param headersOf Headers of each request beside the token.
  */
 export function networkClient<Said extends object, Own extends Access = Access>(
   dialect: Dialect<Said>,

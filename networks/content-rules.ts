@@ -108,11 +108,7 @@ export type Rules = {
   readonly appearsWithinMs: number;
   /** Minimum interval between reads of a post's metrics, in milliseconds. Absent: the network sets none. */
   readonly metricsEveryMs?: number;
-  /**
-   * The network's limits, as data. `validate` uses them, and `GET /networks` shows them. Pure; never throws.
-   *
-   * @param settings As for `validate`.
-   */
+  /** The network's limits, as data. `validate` uses them, and `GET /networks` shows them. Pure; never throws. */
   limits(settings: Json): Limits;
   /**
    * Validates the content for a channel. Pure; never throws.
@@ -249,11 +245,7 @@ export type Allowance = {
   /** The unit in the plural, for the error message. */
   readonly unit: string;
   readonly setting: string;
-  /**
-   * The cost of sending a part.
-   *
-   * @param isUploading Whether an upload of its files has begun; it was counted when it began.
-   */
+  /** @param isUploading Whether an upload of its files has begun; it was counted when it began. */
   readonly cost: (
     part: { readonly data: Json; readonly options: Options },
     isUploading: boolean,

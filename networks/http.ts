@@ -137,8 +137,6 @@ const reasons: Readonly<Record<EgressErrorCode, string>> = {
 
 /**
  * The base URL of a server from a person's input: `mastodon.example` and `https://mastodon.example/` are the same.
- *
- * @returns The origin and the path, without a trailing slash.
  * @throws AppError `invalid_request` for anything but a web server's URL without query and credentials. The message
  *   does not repeat the input, which may contain a password.
  */

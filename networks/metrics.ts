@@ -53,9 +53,6 @@ const mostFailures = 3;
  * Reads posts with one or more requests each. On a failure or when time runs out, the readings so far count, and the
  * other posts are `unasked`. A post that the server fails on does not end the reading, because it would block the
  * others each time.
- *
- * @param readOne Returns null when the network says nothing about the post.
- * @param patienceMs No further read begins after this time.
  */
 export async function readOneByOne(
   remoteIds: readonly string[],

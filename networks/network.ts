@@ -118,8 +118,6 @@ export type MetricName = (typeof metricNames)[number];
 export type Metrics = Readonly<Partial<Record<MetricName, number>>>;
 
 /**
- * The result of reading a post.
- *
  * `gone`: the network says that the post no longer exists. Never concluded from a failure or from silence.
  * `unasked`: the post was not read, because time ran out or the network limited the requests.
  */
@@ -134,8 +132,6 @@ export type MetricsReader = {
   /** Posts per calendar month (UTC) over all accounts, on networks that charge for reads; null for no limit. */
   readonly readsPerMonth: number | null;
   /**
-   * Reads the metrics of the account's posts.
-   *
    * @param remoteIds As `send` returned them, for a thread the first part's. At most `batchSize`.
    * @returns the readings. A post without one keeps its last metrics, and is read again later.
    * @throws NetworkError with `accepted: 'no'`, when nothing was read.

@@ -64,8 +64,6 @@ function sentParts(connection: Connection, posts: readonly PreparedPost[]): Sent
 }
 
 /**
- * Makes the records of a thread, with their keys, times and hashes.
- *
  * A reply refers to earlier posts by hash, and a post to its files. All hashes are computed before anything is sent, so
  * a whole thread can go out in one write.
  *
@@ -140,8 +138,6 @@ const refTo = (
 ): StrongRef => ({ uri: uriOf(remoteId, { rkey }), cid });
 
 /**
- * The links, mentions and tags of a text, with byte offsets.
- *
  * A mention whose handle does not resolve, and a link that is not a valid URL, stay plain text: the server would refuse
  * the whole post because of them.
  */

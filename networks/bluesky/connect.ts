@@ -68,11 +68,7 @@ export async function connectBluesky(http: Egress, login: BlueskyLogin): Promise
   };
 }
 
-/**
- * Asks the account's own PDS whose session this is, because the server that the person named may claim any account.
- *
- * @returns the account's handle.
- */
+/** Asks the account's own PDS whose session this is, because the server that the person named may claim any account. */
 async function confirmedBy(
   server: ServerAccess,
   { did, accessJwt }: Pick<Login, 'did' | 'accessJwt'>,

@@ -65,8 +65,6 @@ type ShownFile = {
  * The embed of a record for its files: images, or one video.
  *
  * Source: lexicons `app.bsky.embed.images` and `app.bsky.embed.video`.
- *
- * @returns null when there are no files.
  */
 function embedOf(files: readonly ShownFile[]): Json {
   const images: Json[] = [];

@@ -41,11 +41,7 @@ const readLogin = answerReader(
 
 export type Login = NonNullable<ReturnType<typeof readLogin>>;
 
-/**
- * Signs in with an app password.
- *
- * The refresh token in the response is not used: using one twice ends the session, and two workers could do so.
- */
+/** The refresh token in the response is not used: using one twice ends the session, and two workers could do so. */
 export async function logIn(server: ServerAccess, credentials: BlueskyCredentials): Promise<Login> {
   const { identifier, appPassword: password } = credentials;
   const response = await xrpcProcedure(server, 'com.atproto.server.createSession', {
@@ -121,12 +117,7 @@ export async function queryWithSession<T>(
 
 const readServiceToken = answerReader(having({ token: tokenSchema }));
 
-/**
- * Asks the account's server for a token with which another service may act for the account.
- *
- * @param audience The DID of the server that accepts the token.
- * @param method The only method that it allows.
- */
+/** Asks the account's server for a token with which another service may act for the account. */
 export async function serviceToken(
   connection: AccountConnection,
   audience: string,

@@ -129,8 +129,6 @@ const minute = 60;
 const uploadTokenSeconds = 30 * minute;
 
 /**
- * Opens the video service for an account.
- *
  * @returns null when the account's server or the service does not support this. The file is then uploaded to the
  * server.
  */

@@ -24,8 +24,6 @@ import { uploadFile, type LinkedinUpload } from './uploads.ts';
  *
  * Few apps may read posts, so mostly the next send shows the outcome of a lost one: LinkedIn refuses a duplicate and
  * names the existing post.
- *
- * @param version Of the API: `YYYYMM`.
  */
 export function createLinkedinNetwork(version: string): Network {
   const open = (connection: Connection): LinkedinAccess => ({ ...connection, version });

@@ -137,11 +137,7 @@ const namesAtOnce = 5;
 const idIn = (urn: string): string | undefined =>
   /^(?:urn:li:organization:)?(?<id>[0-9]{1,20})$/v.exec(urn)?.groups?.['id'];
 
-/**
- * An organisation for which the token's member may post.
- *
- * @param named Its id or its URN.
- */
+/** An organisation for which the token's member may post. */
 async function organizationOf(access: LinkedinAccess, named: string): Promise<Named> {
   const id = idIn(named);
   if (id === undefined) {

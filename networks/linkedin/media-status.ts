@@ -14,11 +14,7 @@ export type UploadedMedia = {
 /** `WAITING_UPLOAD`, `PROCESSING`, `PROCESSING_FAILED`, `AVAILABLE`; LinkedIn may add others. */
 const readStatus = answerReader(having({ status: text }));
 
-/**
- * Reads LinkedIn's status of an uploaded file.
- *
- * @returns its status; `UNTOLD` when this token may not read it, null when there is no such file.
- */
+/** @returns its status; `UNTOLD` when this token may not read it, null when there is no such file. */
 export async function mediaStatusOf(
   access: LinkedinAccess,
   { resource, urn, fileName }: UploadedMedia,
@@ -43,8 +39,6 @@ type Waiting = {
 };
 
 /**
- * Waits until a post may use a file.
- *
  * @throws UploadGone when LinkedIn no longer has an old file. NetworkError `media_refused` when LinkedIn could not
  *   process it, and as `untilProcessed`.
  */

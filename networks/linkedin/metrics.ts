@@ -8,8 +8,6 @@ import { linkedinSettings } from './rules.ts';
 /**
  * Reads the metrics of posts: one request per metric for a member's post, one for all posts of an organisation. Few
  * apps have this permission.
- *
- * @param version Of the API: `YYYYMM`.
  */
 export function linkedinMetrics(version: string): MetricsReader {
   const open = (connection: Connection): LinkedinAccess => ({ ...connection, version });
@@ -49,8 +47,6 @@ const readPoints = answerReader(having({ elements: listOf(mayHave({ count: anyth
  * Reads a member's post, with one request per metric. Metrics that the app may not read are absent.
  *
  * Source: https://learn.microsoft.com/linkedin/marketing/community-management/members/post-statistics
- *
- * @returns null when LinkedIn reports nothing about the post.
  */
 async function memberReading(access: LinkedinAccess, urn: string): Promise<PostReading | null> {
   const entity = entityOf(urn);

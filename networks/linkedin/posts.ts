@@ -100,8 +100,6 @@ const pageSize = 100;
 const maxPages = 10;
 
 /**
- * Searches the author's posts for a part.
- *
  * @returns null when LinkedIn does not show the author's posts to this app: members' posts need `r_member_social`,
  *   which few apps get.
  */
@@ -207,8 +205,6 @@ const hashtags =
  * hashtags. LinkedIn cuts a post off at an unescaped reserved character, and still reports success.
  *
  * Mentions are not supported: they need the URN of a member.
- *
- * Linear time for all strings; never throws.
  *
  * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/little-text-format
  *

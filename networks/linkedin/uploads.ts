@@ -58,8 +58,6 @@ type Way = {
  *
  * Sources: https://learn.microsoft.com/linkedin/marketing/community-management/shares/images-api,
  * https://learn.microsoft.com/linkedin/marketing/community-management/shares/videos-api
- *
- * @returns its URN.
  */
 export async function uploadFile(
   access: LinkedinAccess,

@@ -93,8 +93,6 @@ const textsOf = (part: ThreadPart): string[] =>
  * it is never stored for another attempt.
  *
  * Source: https://docs.joinmastodon.org/methods/media/
- *
- * @returns the file's id for a status.
  */
 async function uploadFile(access: Access, file: PartMedia): Promise<string> {
   const altText = file.altText?.trim() ?? '';

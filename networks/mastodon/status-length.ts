@@ -40,12 +40,7 @@ const afterMention = /(?:[@＠À-ɏ]|:\/\/)/iuy;
 
 type Entity = { readonly start: number; readonly end: number; readonly name?: string };
 
-/**
- * The length of a status.
- *
- * @param count Measures a text without links and mentions, in the wanted unit.
- * @param linkLength The length that each link counts.
- */
+/** @param count Measures a text without links and mentions, in the wanted unit. */
 export function statusLength(
   text: string,
   linkLength: number,

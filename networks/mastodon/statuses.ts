@@ -107,8 +107,6 @@ const page = (
 /**
  * Creates one status. Must not be repeated without a reconcile: only Mastodon honours the idempotency key, for about an
  * hour.
- *
- * @param mediaIds The files that were uploaded for it.
  */
 export async function createStatus(
   access: Access,
@@ -137,11 +135,7 @@ export async function createStatus(
   return sentPartOf(await ask(access, request, readStatus));
 }
 
-/**
- * Deletes one of the account's statuses.
- *
- * Source: https://docs.joinmastodon.org/methods/statuses/#delete
- */
+/** Source: https://docs.joinmastodon.org/methods/statuses/#delete */
 export const deleteStatus = (access: Access, id: string): Promise<Removal> =>
   remove(access, { path: `/api/v1/statuses/${encodeURIComponent(id)}` });
 

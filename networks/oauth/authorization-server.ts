@@ -24,11 +24,7 @@ export type AuthorizationServer = {
   readonly denials?: readonly string[];
   /** Whether a refused refresh means that the grant has ended, beside `invalid_grant`. */
   readonly endsGrant?: (refused: OauthErrorBody) => boolean;
-  /**
-   * Reads a response of the token endpoint that has the format of the network's API, such as a reached spend cap.
-   *
-   * @returns null for an ordinary OAuth response.
-   */
+  /** Reads a response of the token endpoint that has the format of the network's API, such as a reached spend cap. */
   readonly refusalOf?: (
     response: EgressResponse,
     secrets: readonly string[],

@@ -58,8 +58,6 @@ export type Begin = OauthContext & {
   /**
    * The URL to which the browser returns. Each authorization server gets its own, so that none can pass off its
    * response as another's (mix-up, RFC 9700, section 4.4).
-   *
-   * @param server The server's base URL, on a network with many servers.
    */
   readonly redirectUriFor: (server?: string) => string;
 };

@@ -17,12 +17,7 @@ export type Site = {
 
 type Setting = readonly [name: string, usual: string];
 
-/**
- * Reads the settings of a site. The sandbox has the same paths below the network's name.
- *
- * @param name The network's name: `LinkedIn`.
- * @param app The settings with the client id and the client secret.
- */
+/** Reads the settings of a site. The sandbox has the same paths below the network's name. */
 export function readSite(
   env: Env,
   problems: string[],

@@ -172,11 +172,7 @@ function durationMs(seconds: unknown): number | null {
   return known >= 0 && known <= longestSeconds ? Math.floor(known * 1000) : null;
 }
 
-/**
- * Makes a grant from tokens.
- *
- * @param before The refreshed grant. Its refresh token stays if the response has no new one.
- */
+/** @param before The refreshed grant. Its refresh token stays if the response has no new one. */
 export function grantOf(tokens: Tokens, nowMs: number, before?: Grant): Grant {
   const accessEndsAtMs = tokens.accessForMs === null ? null : nowMs + tokens.accessForMs;
   const refreshToken = tokens.refreshToken ?? before?.refreshToken ?? null;

@@ -7,8 +7,6 @@ export type FileContent = NonNullable<NetworkRequest['file']>;
 /**
  * Streams the bytes of a file, or a range of them. Opens it only when the first bytes are read. The end of the file
  * leaves only once the file has proved to have its recorded size, so that no network completes a damaged one.
- *
- * @param from Where to start, below the file's size. @param to Where to end, up to the file's size.
  */
 export async function* fileBytes(
   file: PartMedia,
@@ -68,8 +66,6 @@ export const contentOfBytes = (bytes: Buffer, type: string): FileContent => ({
  * own name is not sent, because it may reveal more than its owner wants to publish.
  *
  * Source: RFC 7578.
- *
- * @param name The name of the file's field. @param fileName The name that the network gets.
  */
 export function formOf(
   fields: Readonly<Record<string, string>>,

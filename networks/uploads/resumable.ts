@@ -86,8 +86,6 @@ const expiryMarginMs = 5 * 60_000;
 /**
  * Uploads a file step by step. The state is stored after each one, so a worker that dies loses only the current one.
  * Continues the upload of an earlier attempt, or begins anew when the network no longer has it.
- *
- * @returns the last state.
  */
 export async function uploadInSteps<State extends Expiring>(
   kept: KeptUpload<State>,

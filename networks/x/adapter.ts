@@ -141,8 +141,6 @@ const settlesWithinMs = 2 * 60_000;
  * Creates one post. Must not be repeated without a reconcile: X has no idempotency key.
  *
  * Source: https://docs.x.com/x-api/posts/create-post
- *
- * @param mediaIds The files that were uploaded for it.
  */
 async function createPost(
   connection: Connection,

@@ -84,8 +84,6 @@ export function idBefore(timeMs: number): string {
 }
 
 /**
- * Whether a post has the sent text.
- *
  * X replaces each link with a t.co link and reports its target separately, escapes `&`, `<` and `>`, and appends a link
  * to the files. So links are compared by their targets, and everything else only by letters and digits, because X may
  * trim and compose characters. A false match is better than a miss, which would post twice. A text without letters,

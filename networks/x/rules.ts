@@ -79,10 +79,7 @@ const { schema, chosenIn } = defineOptions({
 
 export { chosenIn };
 
-/**
- * @param prices X's prices, for `priceUsd`.
- * @param readEveryHours The operator's interval between reads of a post's metrics, which X charges too.
- */
+/** @param readEveryHours The operator's interval between reads of a post's metrics, which X charges too. */
 export const xRules = (prices: Prices, readEveryHours: number): Rules => ({
   threads: true,
   options: schema,

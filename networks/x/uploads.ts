@@ -29,8 +29,6 @@ type Way = {
  * Uploads one file to X, with its alt text, and waits until a post may use it.
  *
  * Sources: https://docs.x.com/x-api/media/introduction, X's OpenAPI document 2.167.
- *
- * @returns the file's id for a post.
  */
 export async function uploadFile(
   connection: Connection,
@@ -179,11 +177,7 @@ const processed = (way: Way, { id }: XUpload): Promise<UploadAnswer> =>
     },
   );
 
-/**
- * Sends one request about a file, a `POST` unless it names another method. Creates no post.
- *
- * @throws UploadGone when X may not know the upload; NetworkError otherwise.
- */
+/** @throws UploadGone when X may not know the upload; NetworkError otherwise. */
 async function requestUpload<T>(
   { connection, file: { name: fileName } }: Way,
   request: Omit<NetworkRequest, 'purpose' | 'method'> & Partial<Pick<NetworkRequest, 'method'>>,

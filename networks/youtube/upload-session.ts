@@ -154,8 +154,6 @@ const mostChunkBytes = 32 * unitBytes;
 
 /**
  * Where the last chunk of a file begins. It is small, so that the request that creates the video is short.
- *
- * @param from How many bytes are already uploaded.
  * @returns `from` plus a multiple of 256 KiB, below the file's size.
  */
 export const lastChunkStart = (sizeBytes: number, from: number): number =>

@@ -36,8 +36,6 @@ export type OauthClient = {
  * client is always public.
  *
  * Sources: https://atproto.com/specs/oauth, `oauth-constants.js` of @atproto/oauth-provider.
- *
- * @param redirectUri Where browsers return to.
  * @returns null when the address is neither https nor loopback.
  */
 export function oauthClient(

@@ -84,8 +84,6 @@ function noteSecrets(sent: Set<string>, headers: Headers, text: string | null): 
  * the egress guard, and DNS over HTTPS would reveal to another company who connects which account.
  *
  * The answer is not trusted: the account's DID document must name the handle, and its server must confirm the account.
- *
- * @param resolver Answers `com.atproto.identity.resolveHandle`.
  */
 export const httpHandleResolver = (resolver: ServerAccess): HandleResolver => ({
   async resolve(handle) {
