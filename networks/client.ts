@@ -73,6 +73,20 @@ export type Answer<Said> = EgressResponse & {
   readonly as: <T>(read: Read<T>) => T;
 };
 
+/** Refusals that every network words alike. */
+export const refusedFile = {
+  code: 'media_refused',
+  saying: ({ fileName }: RefusedRequest) => `refused the file "${fileName}"`,
+} as const;
+export const refusedPost = { code: 'content_refused', saying: 'refused the post' } as const;
+
+/** For all other responses. */
+export const unavailable = (after5xx: string, otherwise: string) =>
+  ({
+    code: 'network_unavailable',
+    saying: ({ status }: { readonly status: number }) => (status >= 500 ? after5xx : otherwise),
+  }) as const;
+
 export function answersIn<Said extends object>(dialect: Dialect<Said>) {
   const { name, read, wordsOf, refusals } = dialect;
   const saidIn = (response: EgressResponse): Partial<Said> => read(jsonOf(response)) ?? {};

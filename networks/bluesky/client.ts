@@ -4,6 +4,9 @@ import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import {
   answersIn,
+  refusedFile,
+  refusedPost,
+  unavailable,
   type Answer,
   type Dialect,
   type NamedRequest,
@@ -174,8 +177,7 @@ const dialect: Dialect<XrpcError> = {
     {
       status: [400, 409, 413, 415, 422],
       on: 'upload',
-      code: 'media_refused',
-      saying: ({ fileName }) => `refused the file "${fileName}"`,
+      ...refusedFile,
     },
     {
       status: 400,
@@ -184,17 +186,8 @@ const dialect: Dialect<XrpcError> = {
       code: 'media_refused',
       saying: 'refused a file of the post',
     },
-    {
-      status: [400, 409, 413, 422],
-      on: 'create',
-      code: 'content_refused',
-      saying: 'refused the post',
-    },
-    {
-      code: 'network_unavailable',
-      saying: ({ status }) =>
-        status >= 500 ? 'had an internal error' : 'does not support the request',
-    },
+    { status: [400, 409, 413, 422], on: 'create', ...refusedPost },
+    unavailable('had an internal error', 'does not support the request'),
   ],
 };
 

@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
 import { anything, having, type Value } from '../../domain/json-schema.ts';
-import type { Egress } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, quote, tokenSchema } from '../answer.ts';
 import type { ServerAccess } from '../http.ts';
 import { type Connection, NetworkError } from '../network.ts';
@@ -95,11 +93,7 @@ export async function withSession(
     }
   }
 
-  const { accessJwt, isShared } = await renewSession(connection, kept);
-  const response = await call(bearerAuthorization(accessJwt));
-  return isShared && isTokenRefused(response)
-    ? call(bearerAuthorization((await renewSession(connection, accessJwt)).accessJwt))
-    : response;
+  return call(bearerAuthorization(await newToken(connection)));
 }
 
 /** Sends a query with the account's session. */
@@ -129,43 +123,6 @@ export async function serviceToken(
   const query = 'com.atproto.server.getServiceAuth';
   const { token } = await queryWithSession(connection, query, parameters, readServiceToken);
   return token;
-}
-
-/** How long callers with the previous session get the new one, in milliseconds: an attempt reads the session once. */
-const sharedMs = 60_000;
-
-/**
- * The logins of a process, by its egress: forty posts that find the same session expired share one login. A server
- * allows 30 logins per account in five minutes, and a workspace may have more posts due at once.
- */
-const logins = new WeakMap<Egress, Map<string, Promise<string>>>();
-
-type Renewed = {
-  readonly accessJwt: string;
-  /** Another call logged in, perhaps some time ago. */
-  readonly isShared: boolean;
-};
-
-/** @param ended The expired session, if there was one. */
-async function renewSession(
-  connection: AccountConnection,
-  ended: string | undefined,
-): Promise<Renewed> {
-  const { http, baseUrl, remoteId, credentials } = connection;
-  const underWay = logins.get(http) ?? new Map<string, Promise<string>>();
-  logins.set(http, underWay);
-  const account = JSON.stringify([baseUrl, remoteId, credentials, ended ?? null]);
-  const key = createHash('sha256').update(account).digest('base64url'); // Keeps the password out of the map.
-  const shared = underWay.get(key);
-  if (shared) {
-    return { accessJwt: await shared, isShared: true };
-  }
-
-  const login = newToken(connection);
-  underWay.set(key, login);
-  const forget = (): unknown => underWay.delete(key);
-  login.then(() => setTimeout(forget, sharedMs).unref(), forget);
-  return { accessJwt: await login, isShared: false };
 }
 
 async function newToken(connection: AccountConnection): Promise<string> {

@@ -1,6 +1,7 @@
 import { textSetting, type Env } from '../../runtime/config/settings.ts';
 import type { NetworkEntry } from '../network-entry.ts';
 import { readSite } from '../oauth/site.ts';
+import { checkLinkedin, connectLinkedin } from './connect.ts';
 import { linkedinApiUrl, postPages, profileUrl, rules } from './rules.ts';
 
 /** Current in the autumn of 2026; LinkedIn supports a version for a year. */
@@ -9,12 +10,9 @@ const defaultVersion = '202609';
 export const linkedin: NetworkEntry = (env, problems) => {
   const site = readSite(env, problems, 'LinkedIn', {
     apiUrl: ['PUNCTUAL_LINKEDIN_API_URL', linkedinApiUrl],
-    authorizeUrl: [
-      'PUNCTUAL_LINKEDIN_AUTHORIZE_URL',
-      'https://www.linkedin.com/oauth/v2/authorization',
-    ],
-    tokenUrl: ['PUNCTUAL_LINKEDIN_TOKEN_URL', 'https://www.linkedin.com/oauth/v2/accessToken'],
     app: ['PUNCTUAL_LINKEDIN_CLIENT_ID', 'PUNCTUAL_LINKEDIN_CLIENT_SECRET'],
+    authorizeUrl: 'https://www.linkedin.com/oauth/v2/authorization',
+    tokenUrl: 'https://www.linkedin.com/oauth/v2/accessToken',
   });
   const version = textSetting(env, 'PUNCTUAL_LINKEDIN_VERSION', defaultVersion);
   if (!/^20[0-9]{2}(?:0[1-9]|1[0-2])$/v.test(version)) {
@@ -34,14 +32,9 @@ export const linkedin: NetworkEntry = (env, problems) => {
         url: { placeholder: site.apiUrl, required: false },
       },
       secret: 'token',
-      connect: async (http, { url, organization, token: accessToken = '' }) => {
-        const { connectLinkedin } = await import('./connect.ts');
-        return connectLinkedin(http, {
-          baseUrl: url || site.apiUrl,
-          accessToken,
-          organization,
-          version,
-        });
+      connect: (http, { url, organization, token: accessToken = '' }) => {
+        const baseUrl = url || site.apiUrl;
+        return connectLinkedin(http, { baseUrl, accessToken, organization, version });
       },
       sandbox: (url) => ({ url: `${url}/linkedin`, token: 'demo' }),
     },
@@ -50,14 +43,11 @@ export const linkedin: NetworkEntry = (env, problems) => {
       missing: site.missing,
       fields: {},
       asksOnce: true,
-      load: async () => {
-        const { linkedinOauth } = await import('./oauth.ts');
-        return linkedinOauth(site, { scopes, version });
-      },
+      load: async () => (await import('./oauth.ts')).linkedinOauth(site, { scopes, version }),
     },
     profileUrl,
     postPages,
-    check: async (connection) => (await import('./connect.ts')).checkLinkedin(connection, version),
+    check: (connection) => checkLinkedin(connection, version),
   };
 };
 

@@ -1,6 +1,6 @@
 import { listOf, mayHave, text } from '../../domain/json-schema.ts';
 import { answerReader, retryAtMs } from '../answer.ts';
-import type { Dialect, Refused } from '../client.ts';
+import { refusedFile, refusedPost, unavailable, type Dialect, type Refused } from '../client.ts';
 
 /** The body of an error response. Newer APIs send no `serviceErrorCode`, some only a message. */
 const readRefused = answerReader(
@@ -92,17 +92,12 @@ export const dialect: Dialect<Said> = {
       code: 'network_unavailable',
       saying: 'is still processing a file of the post',
     },
-    { on: 'create', if: isContent, code: 'content_refused', saying: 'refused the post' },
+    { on: 'create', if: isContent, ...refusedPost },
     {
       on: 'upload',
       if: (refused) => isContent(refused) && !codesOf(refused.said).includes('EXPIRED_UPLOAD_URL'),
-      code: 'media_refused',
-      saying: ({ fileName }) => `refused the file "${fileName}"`,
+      ...refusedFile,
     },
-    {
-      code: 'network_unavailable',
-      saying: ({ status }) =>
-        status >= 500 ? 'could not do it at the moment' : 'returned an unexpected response',
-    },
+    unavailable('could not do it at the moment', 'returned an unexpected response'),
   ],
 };

@@ -1,7 +1,13 @@
 import { having, text } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
-import { networkClient } from '../client.ts';
-import type { Dialect, Refused } from '../client.ts';
+import {
+  networkClient,
+  refusedFile,
+  refusedPost,
+  unavailable,
+  type Dialect,
+  type Refused,
+} from '../client.ts';
 
 /** An opaque id: a decimal number on Mastodon, a ULID on GoToSocial. URLs cannot contain lone surrogates. */
 export const idSchema = {
@@ -41,13 +47,8 @@ const dialect: Dialect<Said> = {
       code: 'content_refused',
       saying: 'cannot find the post that this one continues',
     },
-    { on: 'create', if: isAboutContent, code: 'content_refused', saying: 'refused the post' },
-    {
-      on: 'upload',
-      if: isAboutContent,
-      code: 'media_refused',
-      saying: ({ fileName }) => `refused the file "${fileName}"`,
-    },
+    { on: 'create', if: isAboutContent, ...refusedPost },
+    { on: 'upload', if: isAboutContent, ...refusedFile },
     {
       // The response to a token that belongs to an app and to no account.
       status: 422,
@@ -55,11 +56,7 @@ const dialect: Dialect<Said> = {
       code: 'access_lost',
       saying: 'needs the token of an account',
     },
-    {
-      code: 'network_unavailable',
-      saying: ({ status }) =>
-        status >= 500 ? 'could not do it at the moment' : 'has no Mastodon API at this address',
-    },
+    unavailable('could not do it at the moment', 'has no Mastodon API at this address'),
   ],
 };
 

@@ -15,25 +15,29 @@ export type Site = {
   ) => Pick<AuthorizationServer, 'app' | 'appAdvice' | 'authorizeUrl' | 'tokenUrl'>;
 };
 
-type Setting = readonly [name: string, usual: string];
+type Settings = Readonly<Record<'authorizeUrl' | 'tokenUrl', string>> & {
+  readonly apiUrl: readonly [setting: string, usual: string];
+  /** The settings with the client id and the client secret. */
+  readonly app: readonly [string, string];
+};
 
-/** Reads the settings of a site. The sandbox has the same paths below the network's name. */
+/** Reads the settings of a site. The sandbox, and a server in place of the API, have the same paths below their URLs. */
 export function readSite(
   env: Env,
   problems: string[],
   name: string,
-  {
-    app: settings,
-    ...urls
-  }: Readonly<Record<'apiUrl' | 'authorizeUrl' | 'tokenUrl' | 'app', Setting>>,
+  { app: settings, apiUrl: [setting, usualApiUrl], ...usual }: Settings,
 ): Site {
-  const read = ([setting, usual]: Setting) => address(env, setting, usual, problems);
-  const [apiUrl, authorizeUrl] = [read(urls.apiUrl), read(urls.authorizeUrl)];
-  const tokenUrl = read(urls.tokenUrl);
+  const apiUrl = address(env, setting, usualApiUrl, problems);
   const [clientId = '', clientSecret = ''] = settings.map((one) => textSetting(env, one, ''));
   const missing = settings.filter((one) => textSetting(env, one, '') === '');
   const apiFor = ({ sandboxUrl }: Place) =>
     sandboxUrl === null ? apiUrl : `${sandboxUrl}/${name.toLowerCase()}`;
+  const addressesFor = (place: Place) => {
+    const base = apiFor(place);
+    const at = (url: string) => (base === usualApiUrl ? url : base + new URL(url).pathname);
+    return { authorizeUrl: at(usual.authorizeUrl), tokenUrl: at(usual.tokenUrl) };
+  };
   return {
     apiUrl,
     missing,
@@ -43,8 +47,7 @@ export function readSite(
         return {
           app: { clientId: 'punctual', clientSecret: 'sandbox' },
           appAdvice: 'The sandbox knows only the app "punctual".',
-          authorizeUrl: apiFor(place) + new URL(urls.authorizeUrl[1]).pathname,
-          tokenUrl: apiFor(place) + new URL(urls.tokenUrl[1]).pathname,
+          ...addressesFor(place),
         };
       }
       if (missing.length > 0) {
@@ -53,7 +56,7 @@ export function readSite(
       }
 
       const appAdvice = `The operator has to check ${settings.join(' and ')}.`;
-      return { app: { clientId, clientSecret }, appAdvice, authorizeUrl, tokenUrl };
+      return { app: { clientId, clientSecret }, appAdvice, ...addressesFor(place) };
     },
   };
 }

@@ -32,35 +32,35 @@ export function validateByLimits(
   limits: Limits,
   { text, fileErrors = () => [], fileWarnings = () => [] }: OwnRules = {},
 ): ValidationResult {
-  const { texts, faults } = validateTexts(content, limits, text);
-  const parts = Array.from({ length: Math.max(1, content.texts.length) }, (_none, part) => {
+  const { texts, faults: ofTexts } = validateTexts(content, limits, text);
+  const ofParts = Array.from({ length: Math.max(1, content.texts.length) }, (_none, part) => {
     const media = content.media[part] ?? [];
     const where = wherePart(content.texts, part);
     const known = [...mixtureFaults(media, limits), ...validateFiles(media, limits)];
-    const said = (isWarning: boolean, own: (file: AttachmentFacts) => readonly string[]) => {
-      const messages = known.filter((fault) => fault.isWarning === isWarning);
-      const all = [...messages.map(({ message }) => message), ...media.flatMap(own)];
-      return all.map((message) => where + message);
-    };
-    return {
-      errors: said(false, fileErrors),
-      warnings: said(true, fileWarnings),
-      facts: known.map(({ isWarning: _, file, ...fault }) => {
+    const own = (isWarning: boolean, messages: readonly string[]) =>
+      messages.map((message) => ({ isWarning, message: where + message }));
+    return [
+      ...known.map(({ file, ...fault }) => {
         const at = { part, of: 'files', ...(file === undefined ? {} : { file }) } as const;
         return Object.assign({}, fault, { message: where + fault.message, at });
       }),
-    };
+      ...own(false, media.flatMap(fileErrors)),
+      ...own(true, media.flatMap(fileWarnings)),
+    ];
   });
+  const faults: readonly Judged[] = ofParts.flat();
+  const said = (isWarning: boolean) => faults.filter((fault) => fault.isWarning === isWarning);
+  const messagesOf = (all: readonly Pick<FaultFacts, 'message'>[]) =>
+    all.map(({ message }) => message);
   return {
     texts,
-    errors: [...faults.map(({ message }) => message), ...parts.flatMap(({ errors }) => errors)],
-    warnings: parts.flatMap(({ warnings }) => warnings),
-    facts: [
-      ...faults.filter((fault): fault is FaultFacts => fault.rule !== undefined),
-      ...parts.flatMap(({ facts }) => facts),
-    ],
+    errors: messagesOf([...ofTexts, ...said(false)]),
+    warnings: messagesOf(said(true)),
+    facts: [...ofTexts, ...faults].filter((fault): fault is FaultFacts => fault.rule !== undefined),
   };
 }
+
+type Judged = Pick<FaultFacts, 'message'> & Partial<FaultFacts> & { readonly isWarning: boolean };
 
 type FileFault = Omit<FaultFacts, 'at'> & {
   /** The network may accept it: facts about the file are unknown. */

@@ -120,14 +120,10 @@ export function measuredOnce<T>(measureText: (text: string) => T): (text: string
     const known = lengths.get(text) ?? measureText(text);
     lengths.delete(text);
     lengths.set(text, known);
-    for (const oldest of lengths.keys()) {
-      if (lengths.size <= mostKept) {
-        break;
-      }
-
+    const [oldest = ''] = lengths.keys();
+    if (lengths.size > mostKept) {
       lengths.delete(oldest);
     }
-
     return known;
   };
 }

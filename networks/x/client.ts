@@ -1,7 +1,14 @@
 import { anything, listOf, mayHave, text, type Value } from '../../domain/json-schema.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf, retryAtMs } from '../answer.ts';
-import { networkClient, type Dialect, type Refused } from '../client.ts';
+import {
+  networkClient,
+  refusedFile,
+  refusedPost,
+  unavailable,
+  type Dialect,
+  type Refused,
+} from '../client.ts';
 
 /** Ids of posts, accounts and files are numbers of up to 19 digits, as strings. */
 export const idSchema = { type: 'string', pattern: '^[0-9]{1,19}$' } as const;
@@ -32,7 +39,6 @@ type Problematic = Refused<Problem>;
 
 const lost = { code: 'access_lost', saying: 'does not accept the access token' } as const;
 const forbidden = { code: 'permission_missing', saying: 'does not permit this' } as const;
-const refusedPost = { code: 'content_refused', saying: 'refused the post' } as const;
 
 /** A usage cap concerns the app, whatever window the response names. */
 const limited = {
@@ -83,17 +89,8 @@ const dialect: Dialect<Problem> = {
     { status: 403, if: says(/permi|scope|suspended|\blocked\b/iv), ...forbidden },
     { status: 403, ...refusedPost },
     { on: 'create', if: isAboutContent, ...refusedPost },
-    {
-      on: 'upload',
-      if: isAboutContent,
-      code: 'media_refused',
-      saying: ({ fileName }) => `refused the file "${fileName}"`,
-    },
-    {
-      code: 'network_unavailable',
-      saying: ({ status }) =>
-        status >= 500 ? 'is not available at the moment' : 'has no API at this address',
-    },
+    { on: 'upload', if: isAboutContent, ...refusedFile },
+    unavailable('is not available at the moment', 'has no API at this address'),
   ],
 };
 

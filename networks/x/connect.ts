@@ -1,4 +1,4 @@
-import { anything, having, type Json, mayHave } from '../../domain/json-schema.ts';
+import { anything, having, type Json, mayHave, type Value } from '../../domain/json-schema.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
 import type { Access } from '../client.ts';
 import { baseUrlOf } from '../http.ts';
@@ -27,7 +27,7 @@ const readOwnUser = answerReader(
 /** Reads the account of a token, for which X charges a user read. Creates nothing. */
 export async function connectX(http: Egress, login: XLogin): Promise<Account> {
   const baseUrl = baseUrlOf(login.baseUrl);
-  const settings: Partial<XSettings> =
+  const settings: Value<typeof storedSchema> =
     login.webUrl === undefined ? {} : { webUrl: baseUrlOf(login.webUrl) };
   const credentials = { accessToken: login.accessToken.trim() };
   const owner = await ownerOf({ http, baseUrl, credentials });
@@ -43,27 +43,17 @@ async function ownerOf(
   return { remoteId: data.id, handle: `@${data.username}`, displayName: data.name };
 }
 
-type XSettings = {
-  /** The website that shows the posts, without a trailing slash: they are under `<webUrl>/i/web/status/`. */
-  readonly webUrl: string;
-};
+const storedSchema = mayHave({ webUrl: { type: 'string', pattern: '^https?://[^/]' } });
 
-const defaults: XSettings = { webUrl: 'https://x.com' };
+const readSettings = answerReader(storedSchema);
 
-const readSettings = answerReader(
-  mayHave({ webUrl: { type: 'string', pattern: '^https?://[^/]' } }),
-);
-
-const xSettings = (settings: Json): XSettings => ({
-  ...defaults,
-  ...readSettings(settings),
-});
+const webUrlOf = (settings: Json): string => readSettings(settings)?.webUrl ?? 'https://x.com';
 
 export const postUrl = (settings: Json, id: string): string =>
-  `${xSettings(settings).webUrl}/i/web/status/${encodeURIComponent(id)}`;
+  `${webUrlOf(settings)}/i/web/status/${encodeURIComponent(id)}`;
 
 export const profileUrl: ProfileUrl = ({ handle, settings }) =>
-  `${xSettings(settings).webUrl}/${encodeURIComponent(handle.replace(/^@/v, ''))}`;
+  `${webUrlOf(settings)}/${encodeURIComponent(handle.replace(/^@/v, ''))}`;
 
 /** `i` stands in the place of a handle. */
 const postPath = /^\/(?:i\/web|(?<name>\w+))\/status\/(?<id>\d{1,20})(?:\/|$)/v;
@@ -72,10 +62,10 @@ export const postPages: PostPages = {
   idAt: ({ handle, settings }, url) => {
     const page = new URL(url);
     page.host = page.host.replace(/^(?:\w+\.)?twitter\.com$/v, 'x.com');
-    const path = pathOn(xSettings(settings).webUrl, page) ?? '';
+    const path = pathOn(webUrlOf(settings), page) ?? '';
     const { name = 'i', id } = postPath.exec(path)?.groups ?? {};
     const isOwn = name === 'i' || `@${name}`.toLowerCase() === handle.toLowerCase();
     return id !== undefined && isOwn ? { id } : null;
   },
-  example: ({ settings }) => `${xSettings(settings).webUrl}/i/web/status/{id}`,
+  example: ({ settings }) => `${webUrlOf(settings)}/i/web/status/{id}`,
 };

@@ -8,9 +8,9 @@ import { readPrices, xRules } from './rules.ts';
 export const x: NetworkEntry = (env, problems) => {
   const site = readSite(env, problems, 'X', {
     apiUrl: ['PUNCTUAL_X_API_URL', 'https://api.x.com'],
-    authorizeUrl: ['PUNCTUAL_X_AUTHORIZE_URL', 'https://x.com/i/oauth2/authorize'],
-    tokenUrl: ['PUNCTUAL_X_TOKEN_URL', 'https://api.x.com/2/oauth2/token'],
     app: ['PUNCTUAL_X_CLIENT_ID', 'PUNCTUAL_X_CLIENT_SECRET'],
+    authorizeUrl: 'https://x.com/i/oauth2/authorize',
+    tokenUrl: 'https://api.x.com/2/oauth2/token',
   });
   const reads = readReads(env, problems);
   const allowance = readAllowance(env, problems, {

@@ -8,12 +8,9 @@ import { rules } from './rules.ts';
 export const youtube: NetworkEntry = (env, problems) => {
   const site = readSite(env, problems, 'YouTube', {
     apiUrl: ['PUNCTUAL_YOUTUBE_API_URL', 'https://www.googleapis.com'],
-    authorizeUrl: [
-      'PUNCTUAL_YOUTUBE_AUTHORIZE_URL',
-      'https://accounts.google.com/o/oauth2/v2/auth',
-    ],
-    tokenUrl: ['PUNCTUAL_YOUTUBE_TOKEN_URL', 'https://oauth2.googleapis.com/token'],
     app: ['PUNCTUAL_YOUTUBE_CLIENT_ID', 'PUNCTUAL_YOUTUBE_CLIENT_SECRET'],
+    authorizeUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
+    tokenUrl: 'https://oauth2.googleapis.com/token',
   });
   const allowance = readAllowance(env, problems, {
     setting: 'PUNCTUAL_YOUTUBE_UNITS_PER_WORKSPACE_PER_DAY',

@@ -19,10 +19,6 @@ export type UploadSession = {
   readonly fingerprint: string;
 };
 
-/** The same session under the URI that YouTube changed it to, if any. */
-export const movedTo = (session: UploadSession, uri: string | undefined): UploadSession =>
-  uri === undefined ? session : { ...session, uri };
-
 export type Progress =
   /** The session has `received` bytes from the beginning. @param uri Its new URI, if it changed. */
   | { readonly kind: 'partial'; readonly received: number; readonly uri?: string }

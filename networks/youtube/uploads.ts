@@ -7,7 +7,6 @@ import { videoOf } from './metadata.ts';
 import {
   chunkBytesOf,
   lastChunkStart,
-  movedTo,
   putChunk,
   startSession,
   type Progress,
@@ -79,7 +78,7 @@ async function bring(
 
       const { received: from, uri = session.uri } = progress;
       if (uri !== session.uri) {
-        session = movedTo(session, uri);
+        session = Object.assign({}, session, { uri });
         await keep(session);
       }
       const end = lastChunkStart(file.sizeBytes, from);
@@ -115,9 +114,6 @@ function assertMayGoOn(file: PartMedia, received: number, setbacks: number, endM
   }
 }
 
-/** How often a session may request more of the last chunk. */
-const mostChunks = 3;
-
 /**
  * Sends the bytes that the session lacks, which creates the video. A session creates at most one video, so a repeated
  * chunk creates no second one.
@@ -132,32 +128,22 @@ export async function finishVideo(
   }
 
   const file = onlyVideo(part);
-  let { session, received } = upload;
-  for (let chunks = 0; chunks < mostChunks; chunks += 1) {
-    const rest =
-      received < file.sizeBytes ? { file, from: received, to: file.sizeBytes } : undefined;
-    const progress = await putChunk(access, session, 'create', rest);
-    if (progress.kind === 'finished') {
-      return progress.video;
-    }
-
-    if (progress.kind === 'gone') {
-      // The session existed a moment ago. Only the channel's uploads show whether it created a video.
-      throw notNow('YouTube no longer has the upload, which was almost complete.', 'unknown');
-    }
-
-    if (progress.received >= file.sizeBytes) {
-      const message = `YouTube has the whole file "${file.name}", but does not report a video.`;
-      throw notNow(message, 'unknown');
-    }
-
-    if (progress.received <= received) {
-      break;
-    }
-    ({ received } = progress);
-    session = movedTo(session, progress.uri);
+  const { session, received: from } = upload;
+  const rest = from < file.sizeBytes ? { file, from, to: file.sizeBytes } : undefined;
+  const progress = await putChunk(access, session, 'create', rest);
+  if (progress.kind === 'finished') {
+    return progress.video;
+  }
+  if (progress.kind === 'gone') {
+    // The session existed a moment ago. Only the channel's uploads show whether it created a video.
+    throw notNow('YouTube no longer has the upload, which was almost complete.', 'unknown');
+  }
+  if (progress.received >= file.sizeBytes) {
+    const message = `YouTube has the whole file "${file.name}", but does not report a video.`;
+    throw notNow(message, 'unknown');
   }
 
+  // The next attempt continues.
   const message = `YouTube did not accept the end of the file "${file.name}", so there is no video yet.`;
   throw notNow(message);
 }

@@ -213,8 +213,6 @@ export const networkFacts: Readonly<Record<Platform, NetworkFacts>> = {
     blindSettings: (url) => ({
       PUNCTUAL_LINKEDIN_CLIENT_ID: 'punctual',
       PUNCTUAL_LINKEDIN_CLIENT_SECRET: 'sandbox',
-      PUNCTUAL_LINKEDIN_AUTHORIZE_URL: `${url}/linkedin/oauth/v2/authorization`,
-      PUNCTUAL_LINKEDIN_TOKEN_URL: `${url}/linkedin/oauth/v2/accessToken`,
       PUNCTUAL_LINKEDIN_API_URL: `${url}/linkedin`,
     }),
   },

@@ -151,20 +151,6 @@ test('one login renews a session that the server refuses', async (t) => {
   }
 });
 
-test('forty posts that find the same expired session log in once', async (t) => {
-  const { account } = shared();
-  for (const session of [{ accessJwt: forged(-60) }, { accessJwt: forged(3600) }]) {
-    const proxy = await lossyProxy(t, account.baseUrl);
-    const http = egressTo(t, proxy.url);
-    const open = () => openConnection(t, account, { baseUrl: proxy.url, session, http });
-    const texts = Array.from({ length: 40 }, (_, index) => `Post ${index}`);
-    await Promise.all(texts.map((text) => publish(blueskyNetwork, open(), partsOf(text))));
-    await publish(blueskyNetwork, open(), partsOf('One that had read the old session before'));
-    const logins = proxy.seen.filter(({ path }) => path.endsWith('createSession'));
-    t.is(logins.length, 1);
-  }
-});
-
 test('a token of a megabyte, which no honest server issues, is not stored', async (t) => {
   const { account } = shared();
   const proxy = await lossyProxy(t, account.baseUrl);

@@ -121,7 +121,7 @@ async function opened(
   settings: Record<string, string> = {},
 ) {
   const answers: readonly (readonly [string, Answer])[] = [
-    ['/token', told.token ?? { json: selfServeAnswer }],
+    ['/oauth/v2/accessToken', told.token ?? { json: selfServeAnswer }],
     ['/v2/userinfo', told.member ?? member],
     ['/rest/organizationAcls', told.roles ?? forbidden],
     ['/rest/organizations/2', { json: { vanityName: 'acme' } }],
@@ -130,8 +130,6 @@ async function opened(
   const server = await startScriptedServer(t, (asked) => answer(asked) ?? forbidden);
   const env = {
     PUNCTUAL_LINKEDIN_API_URL: server.url,
-    PUNCTUAL_LINKEDIN_AUTHORIZE_URL: `${server.url}/authorize`,
-    PUNCTUAL_LINKEDIN_TOKEN_URL: `${server.url}/token`,
     PUNCTUAL_LINKEDIN_CLIENT_ID: 'app-1',
     PUNCTUAL_LINKEDIN_CLIENT_SECRET: 'app-secret',
     ...settings,
@@ -143,7 +141,7 @@ async function opened(
 test('a member connects for 60 days, through an app without PKCE and an authorization header', async (t) => {
   const { server, oauth, context } = await opened(t);
   const { asked, finished } = await connectBy(oauth, context);
-  t.is(asked.origin + asked.pathname, `${server.url}/authorize`);
+  t.is(asked.origin + asked.pathname, `${server.url}/oauth/v2/authorization`);
   t.is(asked.searchParams.get('scope'), 'openid profile w_member_social');
   t.false(asked.searchParams.has('code_challenge'));
 

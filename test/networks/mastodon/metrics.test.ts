@@ -1,7 +1,6 @@
 import test from 'ava';
 import { mastodonNetwork } from '../../../networks/mastodon/adapter.ts';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';
-import { NetworkError } from '../../../networks/network.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { openSandbox } from '../../sandbox/open-sandbox.ts';
 import { egressTo, openConnection } from '../connection.ts';
@@ -38,42 +37,6 @@ test('a metric that a server other than Mastodon leaves out is absent', async (t
     kind: 'read',
     metrics: { comments: 2, shares: 3 },
   });
-});
-
-test("reading stops at a quarter of the server's remaining requests, which are left for posts, and continues after the reset", async (t) => {
-  const { account } = await atSandbox(t);
-  const proxy = await lossyProxy(t, account.baseUrl);
-  const connection = openConnection(t, account, { baseUrl: proxy.url });
-  const { sent } = await publish(mastodonNetwork, connection, partsOf('One', 'Two', 'Three'));
-  const ids = sent.map(({ remoteId }) => remoteId);
-  const resetAtMs = Math.ceil(Date.now() / 1000) * 1000 + 60_000;
-  const limit = (remaining: number, atMs: number) => ({
-    'x-ratelimit-limit': '300',
-    'x-ratelimit-remaining': String(remaining),
-    'x-ratelimit-reset': new Date(atMs).toISOString(),
-  });
-  const status = (index: number) => JSON.stringify({ id: ids[index], favourites_count: index });
-  for (const [index, remaining] of [76, 75].entries()) {
-    const headers = limit(remaining, resetAtMs);
-    const answer = { status: 200, headers, body: status(index) };
-    proxy.plan(reads, { kind: 'overruled', answer });
-  }
-  const before = proxy.seen.length;
-  const readings = await reader.read(connection, ids);
-  t.deepEqual(
-    ids.map((id) => readings.get(id)?.kind),
-    ['read', 'read', 'unasked'],
-  );
-  t.is(proxy.seen.length - before, 2);
-
-  const error = await t.throwsAsync(reader.read(connection, ids), { instanceOf: NetworkError });
-  t.like(error, { code: 'rate_limited', accepted: 'no', retryAtMs: resetAtMs });
-  t.is(proxy.seen.length - before, 2, 'the server gets no request');
-  await t.notThrowsAsync(
-    publish(mastodonNetwork, connection, partsOf('A post does not wait for it')),
-  );
-  const another = { baseUrl: proxy.url, remoteId: 'another-account', http: connection.http };
-  t.is((await reader.read(openConnection(t, account, another), ids)).size, 3);
 });
 
 test('posts that were read before a failure are kept', async (t) => {

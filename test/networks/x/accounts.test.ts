@@ -32,8 +32,6 @@ async function opened(
   );
   const env = {
     PUNCTUAL_X_API_URL: server.url,
-    PUNCTUAL_X_AUTHORIZE_URL: `${server.url}/authorize`,
-    PUNCTUAL_X_TOKEN_URL: `${server.url}/token`,
     PUNCTUAL_X_CLIENT_ID: 'app-1',
     PUNCTUAL_X_CLIENT_SECRET: 'app-secret_1',
   };
@@ -52,7 +50,7 @@ const answerOf = (code: string) => new URLSearchParams({ state, code });
 test('the browser is sent to X with all scopes and PKCE', async (t) => {
   const { begun, server } = await begin(t);
   const url = new URL(begun.url);
-  t.is(url.origin + url.pathname, `${server.url}/authorize`);
+  t.is(url.origin + url.pathname, `${server.url}/i/oauth2/authorize`);
   t.like(Object.fromEntries(url.searchParams), {
     response_type: 'code',
     client_id: 'app-1',

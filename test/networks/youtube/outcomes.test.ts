@@ -1,7 +1,6 @@
 import test from 'ava';
 import { NetworkError } from '../../../networks/network.ts';
 import { youtubeNetwork } from '../../../networks/youtube/adapter.ts';
-import { nextPacificMidnight } from '../../../networks/youtube/refusal.ts';
 import type { Answer, Target } from '../../support/lossy-proxy.ts';
 import { openConnection } from '../connection.ts';
 import { fileOf, pictureFile } from '../files.ts';
@@ -30,8 +29,10 @@ for (const [status, reason, message] of [
       code: 'rate_limited',
       accepted: 'no',
       limit: 'network',
-      retryAtMs: nextPacificMidnight(Date.now()),
     });
+    const retryAtMs = error.retryAtMs ?? 0;
+    t.true(new Date(retryAtMs).toISOString().endsWith('T08:00:00.000Z'));
+    t.true(retryAtMs > Date.now() - 60_000 && retryAtMs <= Date.now() + 24 * 3_600_000);
     t.false(error.message.includes('<'));
     t.deepEqual(await look.uploads(), []);
   });
