@@ -11,7 +11,13 @@ import { TypeOverrides } from 'pg';
 import { databaseConnection } from '../runtime/config/database-connection.ts';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
-import { adaptStatements, limitSession, type Pool, releaseBrokenConnections } from './pool.ts';
+import {
+  adaptStatements,
+  limitSession,
+  mayPrepare,
+  type Pool,
+  releaseBrokenConnections,
+} from './pool.ts';
 
 export type Orm = MikroORM;
 export type Em = Orm['em'];
@@ -46,7 +52,7 @@ export function createOrm(databaseUrl: string, options: OrmOptions = {}): Orm {
         : { query_timeout: queryTimeoutMs, onConnect: limitSession(queryTimeoutMs) }),
       onPoolCreated: (pool: Pool) => {
         releaseBrokenConnections(pool);
-        adaptStatements(pool);
+        adaptStatements(pool, mayPrepare(databaseUrl));
       },
     },
     ensureDatabase: false, // A missing database means a mistyped name.

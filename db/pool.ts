@@ -67,6 +67,10 @@ const names = new Map<string, string>();
 /** Every connection keeps its prepared statements. */
 const mostPrepared = 2000;
 
+/** `?prepare=no` is for poolers that do not track prepared statements, such as PgBouncer before 1.21. */
+export const mayPrepare = (databaseUrl: string): boolean =>
+  !databaseUrl.split('?').slice(1).join().split('&').includes('prepare=no');
+
 /** Prepares a text whenever it is sent with values. Processes that share a connection through a pooler agree on its name. */
 export function prepareAlways(text: string): void {
   if (!names.has(text) && names.size < mostPrepared) {
@@ -75,11 +79,11 @@ export function prepareAlways(text: string): void {
 }
 
 /** Prepares the statements of `prepareAlways`, and closes a connection after a query timeout; pg would use it again. */
-export function adaptStatements(pool: Pool): void {
+export function adaptStatements(pool: Pool, prepares: boolean): void {
   pool.on('connect', (client) => {
     const query = client.query.bind(client);
     client.query = (text, values, ...more) => {
-      const hasValues = Array.isArray(values) && values.length > 0;
+      const hasValues = prepares && Array.isArray(values) && values.length > 0;
       const name = hasValues && typeof text === 'string' ? names.get(text) : undefined;
       const answer =
         name === undefined ? query(text, values, ...more) : query({ name, text, values }, ...more);

@@ -1,5 +1,6 @@
 import { Pool } from 'pg';
 import { isUsableKey } from '../../db/audit.ts';
+import { mayPrepare } from '../../db/pool.ts';
 import { scopesOf, type Scope } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Quotas } from '../../domain/quotas.ts';
@@ -154,9 +155,22 @@ export function createPool(
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: queryTimeoutMs,
   });
+  if (!mayPrepare(databaseUrl)) {
+    pool.on('connect', withoutNames);
+  }
+
   // An idle connection that broke. The pool has already removed it.
   pool.on('error', ({ name, message }) =>
     log.debug({ name, message }, 'idle database connection lost'),
   );
   return pool;
+}
+
+/** Removes the names of statements, because pg prepares named ones. */
+function withoutNames(client: { query: (...args: never[]) => unknown }): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  client.query = (first: unknown, ...rest: unknown[]) =>
+    typeof first === 'object' && first !== null && 'name' in first && !('submit' in first)
+      ? query({ ...first, name: undefined }, ...rest)
+      : query(first, ...rest);
 }

@@ -173,4 +173,8 @@ test('an unsupported TLS parameter is refused by name', (t) => {
 
   const settings = { DATABASE_URL: `${address}?sslmode=prefer`, SECRET_KEY: 'ab'.repeat(32) };
   t.throws(() => readConfig(settings), { name: 'ConfigError', message: /DATABASE_URL: sslmode/v });
+  t.deepEqual(databaseConnection(`${address}?prepare=no&sslmode=disable`), {
+    connectionString: `${address}?prepare=no`,
+    ssl: false,
+  });
 });
