@@ -96,17 +96,15 @@ const isUsable = sql.raw(isUsableKey);
 /** SQL: null, which the column refuses, when the key may no longer do what it could when its call was admitted. */
 function actorType(actor: Actor): RawBuilder<unknown> {
   const { workspaceId, keyId, linkId, operatorKeyId, scopes = [], channelIds = null } = actor;
-  const types: readonly (typeof actorTypes)[number][] = ['key', 'connect_link', 'operator'];
-  const [key, link, operator] = types.map((type) => sql.lit(type));
   if (keyId !== undefined) {
-    return sql`(select ${key} from api_keys where id = ${keyId} and workspace_id = ${workspaceId} and ${isUsable}
+    return sql`(select 'key' from api_keys where id = ${keyId} and workspace_id = ${workspaceId} and ${isUsable}
       and (scopes is null or scopes @> ${scopes}::text[])
       and (channel_ids is null or channel_ids @> ${channelIds}::uuid[]) for share)`;
   }
 
   return operatorKeyId === undefined
-    ? sql`${linkId === undefined ? operator : link}`
-    : sql`(select ${operator} from operator_keys where id = ${operatorKeyId} and ${isUsable} for share)`;
+    ? sql.lit(linkId === undefined ? 'operator' : 'connect_link')
+    : sql`(select 'operator' from operator_keys where id = ${operatorKeyId} and ${isUsable} for share)`;
 }
 
 export const isKeyLost = (error: unknown): boolean =>

@@ -15,16 +15,8 @@ export const isConflict = (error: unknown): boolean =>
  */
 const awayStates = /^(?:08|53|57P0[1-5]|57014|58030|25006|25P03|42P01)/v;
 
-const awayCodes = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ETIMEDOUT',
-  'EPIPE',
-  'ENOTFOUND',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EAI_AGAIN',
-]);
+const awayCodes =
+  /^(?:ECONN(?:REFUSED|RESET)|ETIMEDOUT|EPIPE|ENOTFOUND|E(?:HOST|NET)UNREACH|EAI_AGAIN)$/v;
 
 const awayMessages =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|connection ended|is not queryable/iv;
@@ -35,7 +27,7 @@ export const isDatabaseUnavailable = (error: unknown): boolean =>
 
 function isUnavailable(error: Error): boolean {
   const code = 'code' in error ? String(error.code) : '';
-  return awayStates.test(code) || awayCodes.has(code) || awayMessages.test(error.message);
+  return awayStates.test(code) || awayCodes.test(code) || awayMessages.test(error.message);
 }
 
 const deadlineMs = 2000;

@@ -87,12 +87,12 @@ export async function checkStorage(
     readonly isFatal: (error: unknown) => never;
   },
 ): Promise<void> {
-  try {
-    await compareStorage(orm, storage, on.mayClaim).catch(on.isFatal);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    on.log.warn({ error: { message } }, 'the media storage cannot be compared with the database');
-  }
+  await compareStorage(orm, storage, on.mayClaim)
+    .catch(on.isFatal)
+    .catch((error: Error) => {
+      const { message } = error;
+      on.log.warn({ error: { message } }, 'the media storage cannot be compared with the database');
+    });
 }
 
 async function compareStorage(orm: Orm, storage: Storage, mayClaim: boolean): Promise<void> {

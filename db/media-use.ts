@@ -65,7 +65,7 @@ export async function channelThatNames(
   const [channel] = await query(
     em,
     sql<{ id: string }>`select c.id from channels c
-      where c.workspace_id = ${workspaceId} and c.disconnected_at is null and ${namesFile('c', sql`${id}`)} limit 1`,
+      where c.workspace_id = ${workspaceId} and c.disconnected_at is null and ${namesFile(sql`${id}`)} limit 1`,
   );
   return channel?.id;
 }
@@ -76,13 +76,12 @@ export const leaveDefaults = (em: Em, { id, workspaceId }: File): Promise<unknow
     em,
     sql`update channels c set options = (
         select jsonb_object_agg(key, value) from jsonb_each(c.options) where value <> to_jsonb(${id}::text))
-      where c.workspace_id = ${workspaceId} and ${namesFile('c', sql`${id}`)}`,
+      where c.workspace_id = ${workspaceId} and ${namesFile(sql`${id}`)}`,
   );
 
-/** SQL: whether a channel's defaults name a file. @param channels The table's alias in the statement. */
-const namesFile = (channels: string, id: RawBuilder<unknown>): RawBuilder<boolean> =>
-  sql`exists (select from jsonb_each_text(coalesce(${sql.ref(`${channels}.options`)}, '{}')) option
-    where option.value = ${id}::text)`;
+/** SQL: whether the defaults of the channel `c` name a file. */
+const namesFile = (id: RawBuilder<unknown>): RawBuilder<boolean> =>
+  sql`exists (select from jsonb_each_text(coalesce(c.options, '{}')) option where option.value = ${id}::text)`;
 
 /** Accounts of one network with the same limits, the waiting posts that use a file's own alt text there, and some ids. */
 type Destination = { platform: string; settings: Json; posts: number; ids: readonly string[] };
@@ -106,7 +105,7 @@ export const destinationsOf = (em: Em, { id, workspaceId }: File): Promise<Desti
 const isUnused = sql<boolean>`not exists (
     select from post_media pm where pm.media_id = m.id and pm.workspace_id = m.workspace_id)
   and not exists (
-    select from channels c where c.workspace_id = m.workspace_id and ${namesFile('c', sql`m.id`)})`;
+    select from channels c where c.workspace_id = m.workspace_id and ${namesFile(sql`m.id`)})`;
 
 /** Marks some files of all workspaces as deleted that are older than `days` and unused. @returns their ids. */
 export async function deleteUnused(em: Em, days: number, limit: number): Promise<string[]> {
