@@ -16,6 +16,8 @@ export const createLimits = () => ({
   endpoints: createEndpointLimits(),
   servers: createServerLimits(),
   announced: createAnnouncedLimits(),
+  /** Of reads of metrics, which delay no post. */
+  reads: createAnnouncedLimits(),
 });
 
 export type Limits = ReturnType<typeof createLimits>;
@@ -118,10 +120,7 @@ type Server = {
 /** The host, because it can answer under any number of paths. */
 const hostOf = (baseUrl: string): string => /^[^\/]+\/\/[^\/]+/v.exec(baseUrl)?.[0] ?? baseUrl;
 
-/**
- * Gives each server of a network slots, so that one that hangs delays no other, and each workspace a share of them. A
- * server that does not answer gets no attempt during a pause, and then one at a time.
- */
+/** Gives each server of a network slots, so that one that hangs delays no other, and each workspace a share of them. */
 export function createServerLimits() {
   const servers = new Map<string, Server>();
 
@@ -219,27 +218,30 @@ function note(server: Server, evidence: ServerEvidence, nowMs: number): void {
   }
 }
 
-type Place = Pick<Sender, 'platform' | 'baseUrl'>;
+type Place = Pick<Sender, 'platform' | 'baseUrl'> & { readonly channelId: string };
 
-/** Rate limits that a network announced for this whole service, not for one account. */
+/** Rate limits that a network announced. */
 export function createAnnouncedLimits() {
   const networks = new Map<string, Map<string, number>>();
-  /** The ends of a network's limits by server; `''` is the whole network. */
+  /** The ends of a network's limits by channel or server; `''` is the whole network. */
   const on = (platform: string): ReadonlyMap<string, number> => networks.get(platform) ?? new Map();
   return {
     on,
     /** Notes a limit. Never shortens one, because a later response may refer to another limit. */
-    add: ({ platform, baseUrl }: Place, { scope, untilMs }: NetworkLimit, nowMs: number): void => {
-      const running = [...on(platform)].filter(([, endMs]) => endMs > nowMs);
-      const limits = new Map(running);
-      const server = scope === 'server' ? baseUrl : '';
-      networks.set(platform, limits.set(server, Math.max(limits.get(server) ?? 0, untilMs)));
+    add: (place: Place, { scope, untilMs }: NetworkLimit, nowMs: number): void => {
+      const { platform, baseUrl, channelId } = place;
+      const limits = new Map([...on(platform)].filter(([, endMs]) => endMs > nowMs));
+      const key = { channel: channelId, server: baseUrl, network: '' }[scope];
+      networks.set(platform, limits.set(key, Math.max(limits.get(key) ?? 0, untilMs)));
     },
     /**
      * @param channelUntil End of the channel's own limit.
      * @returns the limit with the latest end, which may have passed; null if there was none.
      */
-    longest: ({ platform, baseUrl }: Place, channelUntil: Date | null): NetworkLimit | null => {
+    longest: (
+      { platform, baseUrl }: Omit<Place, 'channelId'>,
+      channelUntil: Date | null,
+    ): NetworkLimit | null => {
       const limits = on(platform);
       const ends = {
         channel: channelUntil?.getTime(),

@@ -12,7 +12,6 @@ import {
 } from '../channel-account.ts';
 import type { ActivityDeps } from '../deps.ts';
 
-/** What calls of networks need, beside the account. */
 type Asking = {
   readonly deps: ActivityDeps;
   /** Aborts when the worker stops. */
@@ -32,7 +31,7 @@ export type RefreshContext = Asking & {
   readonly counts: RefreshCounts;
 };
 
-/** Result of a refresh. Counts posts per channel. */
+/** Counts posts per channel. */
 export type RefreshCounts = {
   /** Metrics were read and stored. */
   read: number;
@@ -51,7 +50,7 @@ export type ReadAccount = ChannelAccount & {
   readonly followersUpdatedAt: Date | null;
 };
 
-/** @returns null if the channel no longer has access. */
+/** @returns null if the channel has no access. */
 export async function loadAccount(
   { orm }: Pick<ActivityDeps, 'orm'>,
   workspaceId: string,
@@ -70,12 +69,7 @@ export async function loadAccount(
 /** The part of a server's slots that calls on request may take, so that posts find a free one. */
 const partOfSlots = 1 / 2;
 
-/**
- * Calls a network with the account of a channel, and returns after `askTimeoutMs` even if the adapter does not.
- *
- * @throws NetworkError, `paced` without a slot. @throws NewTokenError if the channel has a newer access token than the
- *   refused one.
- */
+/** @throws NetworkError, `paced` without a slot. @throws NewTokenError if the channel has a newer access token. */
 export async function askNetwork<T>(
   asking: Asking,
   account: ChannelAccount,
@@ -108,29 +102,18 @@ async function connectAndAsk<T>(
   account: ChannelAccount,
   ask: (connection: Connection) => T | Promise<T>,
 ): Promise<T> {
-  const signal = AbortSignal.any([stopped, AbortSignal.timeout(askTimeoutMs)]);
   const current = await openedGrant(deps, account);
   const connection = openConnection(deps, account, {
     grant: current?.grant ?? null,
-    signal,
+    signal: AbortSignal.any([stopped, AbortSignal.timeout(askTimeoutMs)]),
     uploadsOf: () => null,
     saveUploads: async () => undefined,
     mayCreate: () => false,
   });
-  const { promise: overdue, reject } = Promise.withResolvers<never>();
-  const giveUp = (): void =>
-    reject(
-      new NetworkError('network_unavailable', 'The network did not answer in time.', {
-        accepted: 'no',
-      }),
-    );
-  signal.addEventListener('abort', giveUp, { once: true });
   try {
-    return await Promise.race([ask(connection), overdue]);
+    return await ask(connection);
   } catch (error) {
     throw await classifyTokenRefusal(deps, account, current, error);
-  } finally {
-    signal.removeEventListener('abort', giveUp);
   }
 }
 
@@ -140,10 +123,7 @@ const followersEveryMs = 24 * 3_600_000;
 /** The largest `integer` of PostgreSQL. */
 const mostFollowers = 2 ** 31 - 1;
 
-/**
- * Reads a channel's followers once a day, after its posts. A failed read is repeated with the next posts. A result
- * older than the stored one is dropped.
- */
+/** Reads a channel's followers once a day, after its posts. A failed read is repeated with the next posts. */
 export async function readFollowers(
   refreshing: RefreshContext,
   account: ReadAccount,

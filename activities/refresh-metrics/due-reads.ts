@@ -1,11 +1,10 @@
 import { sql } from 'kysely';
 import type { Em } from '../../db/orm.ts';
 import { query, queryPlanned } from '../../db/query.ts';
-import type { LimitScope } from '../../domain/channel-error.ts';
 import { leaseMs } from '../../domain/metrics-schedule.ts';
 import type { ActivityDeps } from '../deps.ts';
 
-/** A post on a channel whose metrics are due. */
+/** A post on a channel whose metrics are due. `id` is that of the row of `post_channels`. */
 export type DueRow = {
   readonly id: string;
   readonly postId: string;
@@ -16,12 +15,6 @@ export type DueRow = {
   readonly publishedAt: Date;
   /** Its `next_metrics_at` since the claim. No other refresh reads it before this time. */
   readonly lease: Date;
-};
-
-type Claimed = {
-  readonly rows: readonly DueRow[];
-  /** Number of rows that cannot be read now and were postponed. */
-  readonly postponed: number;
 };
 
 type Claiming = {
@@ -49,15 +42,15 @@ type JudgedRow = DueRow & {
 
 /**
  * Claims due posts of a network across workspaces, the longest due first. Posts that cannot be read now are postponed
- * at once, so that they do not block others. Two workers never claim the same row.
+ * at once, so that they do not block others, and counted.
  */
 export async function claimDue(
   { orm, now, limits }: Pick<ActivityDeps, 'orm' | 'now' | 'limits'>,
   { platform, everyMs, post, busyChannels }: Claiming,
-): Promise<Claimed> {
+): Promise<{ readonly rows: readonly DueRow[]; readonly postponed: number }> {
   const nowMs = now().getTime();
   const at = (ms: number): Date => new Date(nowMs + ms);
-  const announced = [...limits.announced.on(platform)];
+  const announced = [...limits.announced.on(platform), ...limits.reads.on(platform)];
   const every = sql`${everyMs ?? 0}::float8 * interval '1 millisecond'`;
   const only =
     post === null
@@ -69,9 +62,9 @@ export async function claimDue(
     sql`with due as materialized (
         select pc.id, c.state <> 'connected' or c.disconnected_at is not null as is_lost,
           greatest(c.parked_until, (select max(until)
-            from unnest(${announced.map(([baseUrl]) => baseUrl)}::text[], ${announced.map(([, untilMs]) => new Date(untilMs))}::timestamptz[])
-              as announced (base_url, until)
-            where announced.base_url in (c.base_url, ''))) as limited_until,
+            from unnest(${announced.map(([key]) => key)}::text[], ${announced.map(([, untilMs]) => new Date(untilMs))}::timestamptz[])
+              as announced (key, until)
+            where announced.key in (c.id::text, c.base_url, ''))) as limited_until,
           coalesce(pc.metrics_updated_at, pc.published_at) + ${every} as early_until,
           (select pp.remote_id from post_parts pp where pp.post_channel_id = pc.id
             and pp.workspace_id = pc.workspace_id and pp.part = 0 and pp.state = 'sent'
@@ -104,7 +97,6 @@ export async function claimDue(
   return { rows: due, postponed: rows.length - due.length };
 }
 
-/** A claimed row and the time of its next read; null for none. */
 export type RescheduledRow = DueRow & { readonly nextAt: Date | null };
 
 /** Sets the next read of claimed rows, unless it was changed since the claim. */
@@ -121,7 +113,6 @@ export async function rescheduleRows(em: Em, rows: readonly RescheduledRow[]): P
   }
 }
 
-/** Sets the same next read for all rows. */
 export const rescheduleTo = (
   { orm }: Pick<ActivityDeps, 'orm'>,
   rows: readonly DueRow[],
@@ -132,49 +123,17 @@ export const rescheduleTo = (
     rows.map((row) => ({ ...row, nextAt })),
   );
 
-type Scope = {
-  readonly workspaceId: string;
-  readonly channelId: string;
-  readonly platform: string;
-  readonly baseUrl: string;
-};
-
-/**
- * Delays all earlier reads to `until`: those of the channel, of its server, or of its network. Affects reads only. Rows
- * locked by another transaction are left to the next refresh.
- */
-export async function postponeAll(
-  em: Em,
-  { workspaceId, channelId, platform, baseUrl }: Scope,
-  limit: LimitScope,
-  until: Date,
-): Promise<void> {
-  const which = {
-    channel: sql`c.id = ${channelId} and c.workspace_id = ${workspaceId}`,
-    server: sql`c.platform = ${platform} and c.base_url = ${baseUrl}`,
-    network: sql`c.platform = ${platform}`,
-  }[limit];
-  await query(
-    em,
-    sql`with early as materialized (
-        select pc.id from post_channels pc
-        join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
-        where pc.next_metrics_at < ${until} and ${which} for update of pc skip locked)
-      update post_channels pc set next_metrics_at = ${until} from early where pc.id = early.id`,
-  );
-}
+type Payer = { readonly workspaceId: string; readonly platform: string };
 
 /**
  * Takes reads from a network's budget of this month (UTC) before they are made. Reads may cost money whatever their
- * result, so only refused or unmade ones are returned. Concurrent workers never exceed the budget, and a workspace takes
- * at most an equal share of it.
+ * result, so only refused or unmade ones are returned. A workspace takes at most an equal share of the budget.
  *
- * @param readsPerMonth The budget, over all accounts.
  * @returns how many reads are granted: `wanted`, or the rest.
  */
 export const reserveReads = (
   { orm, now }: Pick<ActivityDeps, 'orm' | 'now'>,
-  { workspaceId, platform }: Pick<Scope, 'workspaceId' | 'platform'>,
+  { workspaceId, platform }: Payer,
   readsPerMonth: number,
   wanted: number,
 ): Promise<number> =>
@@ -201,7 +160,7 @@ export const reserveReads = (
 /** The share is counted by the stored days of metrics, of which a paid read makes one. */
 async function leftOfShare(
   em: Em,
-  { workspaceId, platform }: Pick<Scope, 'workspaceId' | 'platform'>,
+  { workspaceId, platform }: Payer,
   readsPerMonth: number,
   month: string,
 ): Promise<number> {
@@ -220,31 +179,23 @@ async function leftOfShare(
   return Math.ceil(readsPerMonth / Math.max(1, workspaces)) - own;
 }
 
-/**
- * Returns reads that were not made or that the network refused. Otherwise an account without access would use up the
- * budget of all others.
- *
- * @param reservedAt A time before the reservation. If a month began since, the new month gets nothing back.
- */
+/** Returns reads that were not made or that the network refused. */
 export const giveBackReads = (
   { orm }: Pick<ActivityDeps, 'orm'>,
   platform: string,
-  reservedAt: Date,
+  at: Date,
   unmade: number,
 ): Promise<unknown> =>
   query(
     orm.em.fork(),
     sql`update metric_reads set reads = greatest(0, reads - ${unmade}::int)
-      where platform = ${platform} and month = ${monthOf(reservedAt)}::date`,
+      where platform = ${platform} and month = ${monthOf(at)}::date`,
   );
 
 const monthOf = (at: Date): string => at.toISOString().slice(0, 8) + '01';
 
-/** In milliseconds. Spreads reads over the first day of a month. */
-const spreadMs = 24 * 3_600_000;
-
 /** Returns a random time on the first day of the next month. */
 export function nextMonthAt(now: Date): Date {
   const firstMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
-  return new Date(firstMs + Math.floor(Math.random() * spreadMs));
+  return new Date(firstMs + Math.floor(Math.random() * 24 * 3_600_000));
 }

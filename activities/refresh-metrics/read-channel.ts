@@ -14,20 +14,13 @@ import {
   giveBackReads,
   lostAccessDelayMs,
   nextMonthAt,
-  postponeAll,
   rescheduleTo,
   reserveReads,
   type DueRow,
 } from './due-reads.ts';
 import { recordWithRetries } from './record-readings.ts';
 
-/**
- * Reads the metrics of posts of one channel, in batches. Network errors are recorded for this channel only; its posts
- * keep their metrics.
- *
- * @param rows At least one, all of one channel.
- * @throws if the database fails.
- */
+/** Reads the metrics of posts of one channel, in batches. @param rows At least one. @throws if the database fails. */
 export async function readChannel(
   refreshing: RefreshContext,
   rows: readonly DueRow[],
@@ -49,13 +42,12 @@ export async function readChannel(
       return;
     }
 
-    const reservedAt = deps.now();
     const wanted = Math.min(rest.length, reader.batchSize);
     const granted =
       reader.readsPerMonth === null
         ? wanted
         : await reserveReads(deps, account, reader.readsPerMonth, wanted);
-    if (granted > 0 && !(await readBatch(refreshing, account, { granted, rest, reservedAt }))) {
+    if (granted > 0 && !(await readBatch(refreshing, account, granted, rest))) {
       return;
     }
 
@@ -70,20 +62,12 @@ export async function readChannel(
   await readFollowers(refreshing, account);
 }
 
-type Batched = {
-  /** How many posts are read. */
-  readonly granted: number;
-  /** These posts and all later ones. */
-  readonly rest: readonly DueRow[];
-  /** Time before the reads were taken from the budget. */
-  readonly reservedAt: Date;
-};
-
 /** @returns whether the channel's next batch may be read. */
 async function readBatch(
   refreshing: RefreshContext,
   account: ReadAccount,
-  { granted, rest, reservedAt }: Batched,
+  granted: number,
+  rest: readonly DueRow[],
 ): Promise<boolean> {
   const { deps, reader } = refreshing;
   const batch = rest.slice(0, granted);
@@ -104,10 +88,10 @@ async function readBatch(
     return true;
   } catch (error) {
     if (!isMade && reader.readsPerMonth !== null) {
-      await giveBackReads(deps, account.platform, reservedAt, batch.length);
+      await giveBackReads(deps, account.platform, readAt, batch.length);
     }
 
-    return handleReadFailure(refreshing, account, { error, batch, rest });
+    return handleReadFailure(refreshing, account, error, batch, rest);
   }
 }
 
@@ -119,16 +103,8 @@ const isRefusal = (error: unknown): boolean =>
 /** Delays until the next read, in milliseconds. */
 const [soonMs, failedMs, refusedMs] = [60_000, 15 * 60_000, 3_600_000];
 
-type Failed = {
-  readonly error: unknown;
-  readonly batch: readonly DueRow[];
-  /** Posts of the failed call and all later ones. */
-  readonly rest: readonly DueRow[];
-};
-
 /**
- * Postpones posts that could not be read; they keep their metrics. A rate limit met while reading delays reads only,
- * never publishing.
+ * Postpones posts that could not be read; they keep their metrics.
  *
  * @returns whether the channel's next batch may be read.
  * @throws the error if the database is unavailable; the rows are due again when their lease ends.
@@ -136,7 +112,9 @@ type Failed = {
 async function handleReadFailure(
   { deps, stopped, counts }: RefreshContext,
   account: ReadAccount,
-  { error, batch, rest }: Failed,
+  error: unknown,
+  batch: readonly DueRow[],
+  rest: readonly DueRow[],
 ): Promise<boolean> {
   if (isDatabaseUnavailable(error)) {
     throw error;
@@ -161,8 +139,9 @@ async function handleReadFailure(
     (await deps.orm.em.fork().transactional((em) => loseAccess(em, deps, account, error.message)));
   const until = new Date(untilOf(error, isLost, nowMs));
   await rescheduleTo(deps, rest, until);
+  // The other posts of the channel, or of the limit's scope, wait too when they are due.
   const limit = error.code === 'rate_limited' ? error.limit : 'channel';
-  await postponeAll(deps.orm.em.fork(), account, limit, until);
+  deps.limits.reads.add(account, { scope: limit, untilMs: until.getTime() }, nowMs);
   const isWait = ['rate_limited', 'paced'].includes(error.code);
   counts[isWait || isLost ? 'postponed' : 'failed'] += rest.length;
   return false;

@@ -20,11 +20,7 @@ type Batch = {
 /** In milliseconds. Covers a failover or restart of PostgreSQL. The activity has this long after its last read. */
 const retryForMs = 20_000;
 
-/**
- * Stores readings. Safe to repeat, also if the result of a commit was lost.
- *
- * @throws the last error after `retryForMs`, or when the worker stops.
- */
+/** Stores readings. @throws the last error after `retryForMs`, or when the worker stops. */
 export const recordWithRetries = (
   refreshing: RefreshContext,
   workspaceId: string,
@@ -37,10 +33,7 @@ const soonMs = 60_000;
 
 type ReadRow = RescheduledRow & { readonly metrics: Metrics };
 
-/**
- * Stores the readings of some posts in one transaction, and counts them. A reading that began before the stored one
- * changes nothing, so a suspended worker overwrites nothing newer.
- */
+/** A reading that began before the stored one changes nothing, so a suspended worker overwrites nothing newer. */
 async function recordReadings(
   { deps, everyMs, counts }: RefreshContext,
   workspaceId: string,

@@ -22,10 +22,7 @@ const askTimeoutMs = 60_000;
 /** In milliseconds; tests shorten them. */
 export type RefreshTimes = { readonly longestMs: number; readonly askTimeoutMs: number };
 
-/**
- * Reads the metrics of all due posts of a network, within `longestMs`. Safe to repeat and to run concurrently: rows are
- * claimed, and a dead worker's claims expire.
- */
+/** Reads the metrics of all due posts of a network. Safe to repeat and to run concurrently: rows are claimed. */
 export async function refreshMetrics(
   deps: ActivityDeps,
   { network, post }: RefreshRequest,

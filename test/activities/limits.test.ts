@@ -82,6 +82,7 @@ const place = (workspaceId = 'w', host = 'fake.example') => ({
   platform: 'mastodon',
   baseUrl: `https://${host}`,
   workspaceId,
+  channelId: 'c',
 });
 
 /** Begins attempts. @returns how many got a slot. */
