@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { isUnderWay, waitingValues } from '../db/channel-status.ts';
+import type { Post } from '../db/entities/posts.ts';
 import { loadPostView } from '../db/load-post-view.ts';
 import type { Em } from '../db/orm.ts';
 import { isOpenPost } from '../db/post-status.ts';
@@ -10,12 +11,7 @@ import {
   markDatabaseOlder,
   restoredDatabase,
 } from '../db/restore-counter.ts';
-import {
-  channelStatuses,
-  isFinal,
-  type ChannelStatus,
-  type PostStatus,
-} from '../domain/statuses.ts';
+import { channelStatuses, isFinal, type ChannelStatus } from '../domain/statuses.ts';
 import type { ActivityDeps } from './deps.ts';
 import { endOfPost } from './finalize-post.ts';
 
@@ -30,21 +26,18 @@ export type ClaimRequest = {
   readonly published?: readonly string[];
 };
 
-type ClaimTarget = {
+export type Target = {
   readonly postChannelId: string;
   readonly channelId: string;
   readonly network: string;
   readonly handle: string;
 };
 
-/**
- * The workflow publishes the post on these channels, all that are not final. For a draft: the channels that were being
- * sent when it was cancelled, to record what became of them.
- */
+/** The channels to publish, all that are not final; of a draft, those that were being sent when it was cancelled. */
 export type Go = {
   readonly kind: 'go';
-  readonly targets: readonly ClaimTarget[];
-  /** Every cancel, new time and retry raises it. While it is unchanged, the publishing was not stopped. */
+  readonly targets: readonly Target[];
+  /** Every cancel, new time and retry raises it. */
   readonly revision: number;
 };
 
@@ -58,10 +51,7 @@ export type Claim =
 /** Wait before the next claim if the database is older, in milliseconds. The workers stop within seconds. */
 const restMs = 60_000;
 
-type UnclaimedRow = {
-  readonly status: PostStatus;
-  readonly scheduled_at: Date | null;
-  readonly revision: number;
+type UnclaimedRow = Pick<Post, 'status' | 'scheduledAt' | 'revision'> & {
   readonly isOlder: boolean;
 };
 
@@ -69,10 +59,8 @@ type Scope = { readonly postId: string; readonly workspaceId: string };
 
 /**
  * Claims a due post: under the row's lock it goes from `scheduled` to `publishing`, and can no longer be edited. Each
- * channel changes status when its own sending begins, so a cancel can tell which have not begun. Safe to repeat:
- * claiming a publishing post again returns the channels that are not final.
- *
- * If an open post lacks a change that the workflow knows, the database is older: the workers stop, and the post waits.
+ * channel changes status when its own sending begins. If an open post lacks a change that the workflow knows, the
+ * database is older: the workers stop, and the post waits.
  */
 export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Promise<Claim> {
   const { workspaceId, postId, nowMs, revision: known, published = [] } = request;
@@ -99,10 +87,10 @@ async function openTargets(
   em: Em,
   { postId, workspaceId }: Scope,
   only: readonly ChannelStatus[] = channelStatuses,
-): Promise<ClaimTarget[]> {
+): Promise<Target[]> {
   const channels = await query(
     em,
-    sql<ClaimTarget & { readonly status: ChannelStatus }>`
+    sql<Target & { readonly status: ChannelStatus }>`
       select pc.id as "postChannelId", pc.channel_id as "channelId", c.platform as network, c.handle, pc.status
       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
       where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} order by pc.position`,
@@ -112,7 +100,7 @@ async function openTargets(
     .map(({ status: _, ...target }) => target);
 }
 
-/** Returns why the post could not be claimed. If it became due in this moment, the workflow claims again at once. */
+/** If the post became due in this moment, the workflow claims again at once. */
 async function whyNotClaimed(
   em: Em,
   scope: Scope,
@@ -122,7 +110,7 @@ async function whyNotClaimed(
   const [post] = await query(
     em,
     sql<UnclaimedRow>`
-      select status, scheduled_at, revision,
+      select status, scheduled_at as "scheduledAt", revision,
         ${isOpenPost()} and ${lacksChange(known)} as "isOlder"
       from posts where id = ${scope.postId} and workspace_id = ${scope.workspaceId}`,
   );
@@ -150,7 +138,7 @@ async function whyNotClaimed(
     await resetChannels(em, scope);
   }
 
-  const dueAt = (post.scheduled_at ?? new Date(0)).toISOString();
+  const dueAt = (post.scheduledAt ?? new Date(0)).toISOString();
   return { kind: 'not_due', revision: post.revision, dueAt };
 }
 
@@ -158,19 +146,12 @@ async function whyNotClaimed(
  * Resets channels left at `publishing`: their worker died, the post was cancelled, and then scheduled again. A claim
  * implies that no attempt is under way, so they wait for the new time; open parts are reconciled then.
  */
-async function resetChannels(em: Em, { postId, workspaceId }: Scope): Promise<void> {
-  await em.transactional(async (within) => {
-    const [post] = await query(
-      within,
-      sql<{ status: PostStatus }>`
-        select status from posts where id = ${postId} and workspace_id = ${workspaceId} for update`,
-    );
-    if (post?.status === 'scheduled') {
-      await query(
-        within,
-        sql`update post_channels pc set ${waitingValues('scheduled')}
-          where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and ${isUnderWay}`,
-      );
-    }
-  });
-}
+const resetChannels = (em: Em, { postId, workspaceId }: Scope): Promise<unknown> =>
+  query(
+    em,
+    sql`with post as materialized (
+        select id from posts
+        where id = ${postId} and workspace_id = ${workspaceId} and status = 'scheduled' for update)
+      update post_channels pc set ${waitingValues('scheduled')} from post
+      where pc.post_id = post.id and pc.workspace_id = ${workspaceId} and ${isUnderWay}`,
+  );

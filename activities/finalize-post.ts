@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Post } from '../db/entities/posts.ts';
 import { failedValues, isOpenChannel, unconfirmedValues } from '../db/channel-status.ts';
 import { hasOpenPart } from '../db/ledger/parts.ts';
 import { loadPostView, type PostPresentation } from '../db/load-post-view.ts';
@@ -16,7 +17,6 @@ import {
   isFinal,
   outcomeOf,
   statusOfBegunPost,
-  type PostStatus,
 } from '../domain/statuses.ts';
 import type { ActivityDeps } from './deps.ts';
 
@@ -49,12 +49,11 @@ export type Finalized = {
 };
 
 type Scope = { readonly workspaceId: string; readonly postId: string };
-type LockedPost = { status: PostStatus; run: number; revision: number };
+type LockedPost = Pick<Post, 'status' | 'run' | 'revision'>;
 
 /**
- * Ends a post in one transaction: its channels, its status, its final event and the deliveries of that event. Safe to
- * repeat, also after the post was retried, or cancelled and scheduled again: changes after the workflow's claim are
- * left alone, and pending deliveries are returned again in case an earlier result was lost.
+ * Ends a post in one transaction: its channels, its status, its final event and the deliveries of that event. Changes
+ * after the workflow's claim are left alone, and pending deliveries are returned again in case a result was lost.
  */
 export async function finalizePost(
   deps: ActivityDeps,
@@ -174,7 +173,7 @@ async function endPost(
   return { end: endOfPost(view), deliveryIds: started.map(({ id }) => id) };
 }
 
-/** @throws Error if the post does not exist, which cannot happen under its lock. */
+/** Under the post's lock, so that it exists. */
 async function loadLocked(
   em: Em,
   { workspaceId, postId }: Scope,

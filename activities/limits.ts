@@ -35,10 +35,7 @@ type Leave = (end: 'answered' | 'timeout' | 'unsent', nowMs: number) => void;
 /** An endpoint counts as hanging for this long after its last rest, in milliseconds. */
 const hungForMs = 30_000;
 
-/**
- * Gives each endpoint a few slots, so that one that hangs delays no other. After a timeout its slot rests, for longer the
- * more endpoints hang, until the endpoint answers.
- */
+/** After a timeout an endpoint's slot rests, for longer the more endpoints hang, until the endpoint answers. */
 export function createEndpointLimits() {
   const endpoints = new Map<string, Endpoint>();
 

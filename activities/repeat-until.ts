@@ -4,8 +4,7 @@ import { sleep } from '@temporalio/activity';
 const [firstMs, longestMs] = [100, 5000];
 
 /**
- * Repeats what stores a result while the database fails or stalls, because the request that led to the result must not
- * be made again.
+ * Repeats what stores a result while the database fails, because the request that led to it must not be made again.
  *
  * @param untilMs By `performance.now()`.
  * @throws the error of the last repetition before `untilMs`; CancelledFailure when the worker shuts down.

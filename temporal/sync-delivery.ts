@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Priority } from '@temporalio/common';
 import { sql } from 'kysely';
+import { countWaiting } from '../db/count-waiting.ts';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import type { DeliveryToSync } from '../domain/to-sync.ts';
@@ -49,25 +50,19 @@ export async function syncDelivery(
 /** Upper limit of the count, which takes time. The weight is small enough at this number. */
 const mostCounted = 400;
 
-/**
- * Uses the endpoint as fairness key, so that thousands of replays to it delay no other endpoint or workspace. The more
- * of them wait, the smaller the weight.
- *
- * @returns an empty priority for a deleted delivery, whose workflow ends at once.
- */
+/** The endpoint is the key, so that thousands of replays to it delay no other; empty for a deleted delivery. */
 async function fairnessOf(
   em: Em,
   { workspaceId, deliveryId }: Omit<DeliveryToSync, 'round'>,
 ): Promise<Priority> {
-  const [row] = await query<{ endpoint_id: string; waiting: number }>(
+  const [row] = await query<{ endpointId: string }>(
     em,
-    sql`select d.endpoint_id,
-        (select count(*)::int from (
-           select o.next_attempt_at from deliveries o
-           where o.endpoint_id = d.endpoint_id and o.workspace_id = ${workspaceId} and o.status = 'pending'
-           order by o.created_at desc, o.id desc limit ${sql.lit(mostCounted)}) as latest
-         where next_attempt_at is null or next_attempt_at <= clock_timestamp()) as waiting
-      from deliveries d where d.id = ${deliveryId} and d.workspace_id = ${workspaceId}`,
+    sql`select endpoint_id as "endpointId" from deliveries where id = ${deliveryId} and workspace_id = ${workspaceId}`,
   );
-  return row ? { fairnessKey: row.endpoint_id, fairnessWeight: fairnessWeight(row.waiting) } : {};
+  if (!row) {
+    return {};
+  }
+
+  const waiting = await countWaiting(em, { ...row, workspaceId }, mostCounted);
+  return { fairnessKey: row.endpointId, fairnessWeight: fairnessWeight(waiting) };
 }

@@ -5,14 +5,12 @@ import {
   proxyActivities,
   setCurrentDetails,
 } from '@temporalio/workflow';
-import type { Go } from '../activities/claim-post.ts';
+import type { Go, Target } from '../activities/claim-post.ts';
 import type { Activities } from '../activities/index.ts';
 import { startDeliveries } from './deliver-webhook.ts';
 import { channelLabel, publishingDetails, type ChannelDetails } from './details.ts';
 import { publishQueue, type PublishPostInput } from './messages.ts';
 import type { Followed } from './schedule.ts';
-
-type PublishTarget = Go['targets'][number];
 
 /**
  * Publishes the post on its channels concurrently, until a signal says that it changed. A channel that is being sent
@@ -39,7 +37,7 @@ export async function publishUntilChange(
   });
   const show = (): void => setCurrentDetails(publishingDetails(input, revision, channels));
   show();
-  const publish = (target: PublishTarget, index: number): Promise<void> =>
+  const publish = (target: Target, index: number): Promise<void> =>
     publishTo(input, target, (outcome) => {
       Object.assign(channels[index] ?? {}, outcome);
       show();
@@ -57,7 +55,7 @@ export async function publishUntilChange(
 
 async function publishTo(
   { workspaceId, postId }: PublishPostInput,
-  { postChannelId, ...channel }: PublishTarget,
+  { postChannelId, ...channel }: Target,
   setOutcome: (outcome: Pick<ChannelDetails, 'status' | 'code'>) => void,
 ): Promise<void> {
   const { publishChannel } = activitiesFor(channel, 'Publish to');
@@ -82,7 +80,7 @@ async function publishTo(
 }
 
 /** The activities of a network, to publish or remove a post. @param verb For the Temporal UI. */
-export const activitiesFor = (channel: Omit<PublishTarget, 'postChannelId'>, verb: string) =>
+export const activitiesFor = (channel: Omit<Target, 'postChannelId'>, verb: string) =>
   proxyActivities<Activities>({
     taskQueue: publishQueue(channel.network),
     summary: `${verb} ${channelLabel(channel)}`,

@@ -6,6 +6,7 @@ import {
   setCurrentDetails,
   setHandler,
 } from '@temporalio/workflow';
+import type { Target } from '../activities/claim-post.ts';
 import type { Activities } from '../activities/index.ts';
 import { removalDetails, removalFailure, type ChannelDetails } from './details.ts';
 import { unpublish, type UnpublishPostInput } from './messages.ts';
@@ -18,8 +19,6 @@ const { readUnpublish, finishUnpublish } = proxyLocalActivities<Activities>({
   localRetryThreshold: '5 seconds',
   summary: 'Read or end the request to remove the post',
 });
-
-type Target = Awaited<ReturnType<Activities['readUnpublish']>>[number];
 
 /**
  * Removes a post from the networks of the channels that its database row names, and records the event

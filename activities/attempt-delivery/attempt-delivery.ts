@@ -1,5 +1,6 @@
 import { activityInfo, heartbeat } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import { countWaiting } from '../../db/count-waiting.ts';
 import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
 import {
   longestWaitMs,
@@ -12,7 +13,6 @@ import { sendWebhook, type WebhookResult } from '../../runtime/send-webhook.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { heartbeating } from '../heartbeating.ts';
 import {
-  countWaiting,
   loadBody,
   loadDelivery,
   type DeliveryRequest,
@@ -23,9 +23,11 @@ import { disableIfDead, failUnsent, recordAttempt } from './record-attempt.ts';
 /** In milliseconds. Stop trying to store a result this long before Temporal's timeout of the attempt. */
 const lastMs = 5000;
 
+/** With this many, each delivery already waits half an hour while its endpoint times out. */
+const mostCounted = 10_000;
+
 /**
- * Makes one attempt to deliver an event to an endpoint. An attempt is stored with its result, so one whose worker dies
- * is repeated under its number.
+ * An attempt is stored with its result, so one whose worker dies is repeated under its number.
  *
  * @throws ApplicationFailure with the delay until the next attempt, while attempts are left.
  */
@@ -114,7 +116,7 @@ async function request(
   const leave = endpoints.enter(endpointId, nowMs());
   if (!leave) {
     const load = endpoints.load(endpointId, nowMs());
-    const waiting = await countWaiting(deps, delivery);
+    const waiting = await countWaiting(deps.orm.em.fork(), delivery, mostCounted);
     const message = 'Nothing was sent: all request slots of the endpoint are in use';
     throw notNow('endpoint_busy', message, slotWaitMs({ waiting, ...load }, Math.random()));
   }
@@ -137,12 +139,7 @@ async function request(
   }
 }
 
-/**
- * Returns a function that opens the sealed secrets of the delivery's endpoint. A failure means that this worker's
- * SECRET_KEY is wrong, so the delivery is retried without losing an attempt.
- *
- * The returned function throws an ApplicationFailure for a secret that it cannot open, and logs the reason.
- */
+/** A secret that it cannot open means another SECRET_KEY, so the delivery is retried without losing an attempt. */
 function secretOpener(
   { sealer, log }: ActivityDeps,
   { id, workspaceId, endpointId }: LoadedDelivery,

@@ -24,11 +24,7 @@ export type LoadedDelivery = Omit<WebhookRequest, 'body'> &
     readonly isDisabled: boolean;
   };
 
-/**
- * Loads a delivery. Each attempt loads again, so a changed URL or secret applies from the next one on.
- *
- * @returns null if it was deleted.
- */
+/** @returns null if it was deleted. */
 export async function loadDelivery(
   { orm }: ActivityDeps,
   { workspaceId, deliveryId }: DeliveryRequest,
@@ -61,26 +57,4 @@ export async function loadBody(
     sql`select body from events where id = ${eventId} and workspace_id = ${workspaceId}`,
   );
   return row?.body ?? null;
-}
-
-/**
- * Upper limit of the count, which takes time. With this many, each delivery already waits half an hour while its
- * endpoint times out.
- */
-const mostCounted = 10_000;
-
-/** Counts the deliveries that wait for an endpoint's slots. */
-export async function countWaiting(
-  { orm }: ActivityDeps,
-  { endpointId, workspaceId }: LoadedDelivery,
-): Promise<number> {
-  const [row] = await query<{ waiting: number }>(
-    orm.em.fork(),
-    sql`select count(*)::int as waiting from (
-        select next_attempt_at from deliveries
-        where endpoint_id = ${endpointId} and workspace_id = ${workspaceId} and status = 'pending'
-        order by created_at desc, id desc limit ${sql.lit(mostCounted)}) as latest
-      where next_attempt_at is null or next_attempt_at <= clock_timestamp()`,
-  );
-  return row?.waiting ?? 0;
 }

@@ -17,12 +17,7 @@ type AttemptOutcome =
   | { readonly status: 'delivered' | 'failed' | 'gone' }
   | { readonly status: 'pending'; readonly waitMs: number };
 
-/**
- * Decides the next status of the delivery and stores it with the attempt's result.
- *
- * @param untilMs By `performance.now()`. Storing is repeated until then.
- * @throws the error of the last repetition, or CancelledFailure when the worker shuts down.
- */
+/** Decides the next status of the delivery and stores it with the attempt's result. @param untilMs Of `repeatUntil`. */
 export function recordAttempt(
   deps: ActivityDeps,
   delivery: LoadedDelivery,
@@ -49,8 +44,7 @@ function nextStatus({ error, retryAfter }: WebhookResult, number: number, nowMs:
 
 /**
  * A success always counts, also after another execution of the attempt failed, or after the endpoint was disabled. A
- * failure counts only if no other execution has stored the attempt, and only while the delivery is pending. Nothing is
- * stored for a deleted delivery.
+ * failure counts only if no other execution has stored the attempt, and only while the delivery is pending.
  *
  * Locks rows in the order endpoint, delivery, attempt, as the deletion of an endpoint does.
  */
@@ -110,8 +104,8 @@ export async function failUnsent(
 }
 
 /**
- * Disables an endpoint that accepted nothing for five days. Runs only when a delivery has used up its attempts, so one
- * failed request after days without events is not enough. Later events are stored as failed and can be replayed.
+ * Disables an endpoint that accepted nothing for five days. Call it when a delivery has used up its attempts: one failed
+ * request after days without events is not enough.
  */
 export async function disableIfDead(
   deps: ActivityDeps,

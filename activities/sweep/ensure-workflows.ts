@@ -10,13 +10,10 @@ import type { ActivityDeps } from '../deps.ts';
 /** How long before its time a post is checked, so that a lost one is still published on time. In milliseconds. */
 const aheadMs = 10 * 60_000;
 
-/** Grace period after a post's time, in milliseconds: most posts end within it. */
+/** After a post's time, in milliseconds: most posts end within it. */
 const graceMs = 30_000;
 
-/**
- * Interval between checks of the same overdue row, and grace period of deliveries. In milliseconds. Less than two minutes,
- * or every second sweep would come a moment too early.
- */
+/** Between checks of an overdue row, in milliseconds. Less than two minutes, or every second sweep would be too early. */
 const intervalMs = 110_000;
 
 /** Rows per claim, and concurrent requests to Temporal. */
@@ -64,18 +61,14 @@ type Kind = {
 /** The time of the sweep, moved by milliseconds. */
 type At = (ms: number) => RawBuilder<unknown>;
 
-const ofPosts = {
+const postDueAt = dueAt('one');
+
+const openPosts: Kind = {
   name: 'post',
   ask: 'ofPost',
   table: sql.table('posts'),
   version: sql`one.revision`,
   synced: sql.ref('synced_revision'),
-} as const;
-
-const postDueAt = dueAt('one');
-
-const openPosts: Kind = {
-  ...ofPosts,
   isOpen: isOpenPost('one'),
   // A post of the near future is checked once before its time.
   isTurn: (at) => sql`${postDueAt} < ${at(aheadMs)} and coalesce(one.checked_at < case
@@ -87,7 +80,7 @@ const openPosts: Kind = {
 
 /** Cancelled posts with channels that have to end. */
 const draftsBeingSent: Kind = {
-  ...ofPosts,
+  ...openPosts,
   isOpen: sql`one.status = 'draft' and one.id in (select post_id from post_channels pc where ${isUnderWay})`,
   isTurn: (at) => sql`greatest(one.updated_at, one.checked_at) < ${at(-intervalMs)}`,
   isLate: () => sql`true`,
@@ -117,10 +110,8 @@ const deliveries: Kind = {
 };
 
 /**
- * Ensures that posts which are overdue or due soon, and late deliveries, have a running workflow. A row without one
- * returns to the outbox, and the relay starts it. So does an overdue post whose workflow sleeps, as after a reset or a
- * restore of Temporal, with a revision that wakes the workflow; but if the workflow knows a change that the row lacks,
- * the database is older, and workers stop. Without an answer nothing changes.
+ * Ensures that posts which are overdue or due soon, and late deliveries, have a running workflow
+ * (docs/internals/syncing.md, The sweep).
  *
  * @param shareMs Time for each kind of row.
  */
@@ -142,16 +133,20 @@ async function ensure(
   const lost = kind.name === 'post' ? 'workflowGone' : 'deliveriesGone';
   for (let rows = await claim(deps, kind); rows.length > 0; rows = await claim(deps, kind)) {
     const states = await statesOf(deps, kind, rows, untilMs);
-    const thoseIn = (wanted: WorkflowState): Row[] =>
-      rows.filter((row) => states.get(row) === wanted);
+    const {
+      gone = [],
+      asleep = [],
+      unknown = [],
+      unasked = [],
+    } = Object.groupBy(rows, (row) => states.get(row) ?? 'unasked');
     const late = await thatMayWake(
       deps,
-      thoseIn('asleep').filter((row) => row.is_late),
+      asleep.filter((row) => row.is_late),
     );
-    const left = rows.filter((row) => !states.has(row) || states.get(row) === 'unknown');
-    sums.unanswered += thoseIn('unknown').length;
+    const left = [...unknown, ...unasked];
+    sums.unanswered += unknown.length;
     sums.looked += rows.length - left.length;
-    sums[lost] += await returnToOutbox(deps, kind, thoseIn('gone'), 'gone');
+    sums[lost] += await returnToOutbox(deps, kind, gone, 'gone');
     sums.overdue += await returnToOutbox(deps, kind, late, 'asleep');
     if (left.length > 0) {
       await release(deps, kind, left);
@@ -160,7 +155,7 @@ async function ensure(
   }
 }
 
-/** Claims rows for this sweep, across workspaces. The longest unchecked come first. Others skip them for a while. */
+/** Claims rows for this sweep, across workspaces. The longest unchecked come first. */
 function claim({ orm, now }: ActivityDeps, kind: Kind): Promise<Row[]> {
   const nowMs = now().getTime();
   const at: At = (ms) => sql`${new Date(nowMs + ms)}::timestamptz`;
@@ -237,16 +232,10 @@ async function release(
   );
 }
 
-/** Added to the revision of a post whose workflow sleeps, which may know a higher one than a restored database. */
-const raiseBy = 1000;
-
 const sentences = {
   gone: 'no workflow runs for this row: the relay starts one',
   asleep: 'the workflow of this overdue post still sleeps: the relay wakes it',
 };
-
-/** Log at most this many rows of one batch on lines of their own. */
-const maxLines = 20;
 
 /** @returns the number of rows; not of those that have changed since the claim. */
 async function returnToOutbox(
@@ -259,10 +248,9 @@ async function returnToOutbox(
     return 0;
   }
 
+  // A workflow that sleeps may know a higher revision than a restored database.
   const change =
-    why === 'gone'
-      ? sql`${synced} = ${version} - 1`
-      : sql`revision = one.revision + ${sql.lit(raiseBy)}`;
+    why === 'gone' ? sql`${synced} = ${version} - 1` : sql`revision = one.revision + 1000`;
   const returned = await query<{ id: string; workspace_id: string }>(
     orm.em.fork(),
     sql`with same as materialized (
@@ -270,12 +258,8 @@ async function returnToOutbox(
         where ${isOpen} and ${version} = seen.version and one.${synced} >= ${version} for update of one skip locked)
       update ${table} one set ${change} from same where one.id = same.id returning one.id, one.workspace_id`,
   );
-  for (const { id, workspace_id: workspace } of returned.slice(0, maxLines)) {
+  for (const { id, workspace_id: workspace } of returned) {
     log.warn({ [name]: id, workspace }, sentences[why]);
-  }
-
-  if (returned.length > maxLines) {
-    log.warn({ more: returned.length - maxLines }, sentences[why]);
   }
 
   return returned.length;

@@ -9,17 +9,14 @@ import type { ActivityDeps } from '../deps.ts';
 /** Rows per statement, to keep locks short. A post has several rows. */
 const batchSize = 500;
 
-/** Longer than any call that was admitted before the deletion, so that nothing is added afterwards. In milliseconds. */
+/** Longer than any call that was admitted before the deletion, in milliseconds: nothing is added afterwards. */
 const settledAfterMs = 60 * 60_000;
 
 type Deps = Pick<ActivityDeps, 'orm' | 'now' | 'log' | 'publicUrl' | 'rules'>;
 
 /**
- * Deletes the rows of deleted workspaces, in batches until the time is up; the next sweeps continue. Each statement
- * finds the remaining rows, so it may stop anywhere and run twice at once. Files are marked as deleted, and the API
- * deletes their bytes (`services/media/sweep-media.ts`). The workspace's own row keeps its id and its times.
- *
- * @param isTimeUp Asked before each batch.
+ * Deletes the rows of deleted workspaces, in batches until the time is up; the next sweeps continue. The workspace's own
+ * row keeps its id and its times.
  */
 export async function purgeWorkspaces(deps: Deps, isTimeUp: () => boolean): Promise<void> {
   const em = deps.orm.em.fork();
@@ -104,10 +101,7 @@ async function deleteRows(
 type Counts = { readonly found: number; readonly gone: number };
 type Deletion = (workspaceId: string) => RawBuilder<Counts>;
 
-/**
- * Posts with their channels, ledger and metrics. A post stays while a channel is being sent, and until its workflow
- * knows that it was cancelled.
- */
+/** A post stays while a channel is being sent, and until its workflow knows that it was cancelled. */
 const deletePosts: Deletion = (workspaceId) => sql`
   with found as materialized (
       select id, status, revision, synced_revision from posts where workspace_id = ${workspaceId}

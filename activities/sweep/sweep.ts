@@ -22,10 +22,7 @@ const shareMs = 15_000;
 /** Longest time in which a sweep purges deleted workspaces, in milliseconds. */
 const purgeMs = 30_000;
 
-/**
- * Ensures that posts and deliveries have a workflow. Also keeps accounts connected, and purges expired rows and deleted
- * workspaces. Safe to repeat and to run concurrently.
- */
+/** Safe to repeat and to run concurrently. */
 export async function sweep(deps: ActivityDeps): Promise<Swept> {
   const ensured = await ensureWorkflows(deps, shareMs);
   const { warned: channelsAtRisk, ended: channelsLost } = await sweepGrants(deps);
@@ -51,7 +48,7 @@ export async function sweep(deps: ActivityDeps): Promise<Swept> {
 
 const dayMs = 24 * 3_600_000;
 
-/** One hour, for rows without further use. Meanwhile the page of an expired link can still say that it expired. */
+/** One hour. Meanwhile the page of an expired link can still say that it expired. */
 const shortDays = 1 / 24;
 
 const auditDays = 400;
@@ -60,13 +57,7 @@ const auditDays = 400;
 const batchSize = 1000;
 const maxBatches = 10;
 
-/**
- * Deletes rows past their retention (30 days by default): finished deliveries with their attempts, and events
- * without deliveries, which can no longer be delivered. A pending delivery and its event stay. Daily metrics are
- * deleted after two years, connect links and idempotency keys an hour after they expired.
- *
- * @returns how many rows it deleted, without attempts.
- */
+/** Deletes rows past their retention. @returns how many, without attempts of deliveries. */
 export async function purgeExpired({ orm, now, retentionDays }: ActivityDeps): Promise<number> {
   const { deliveries, metricDays } = retentionDays;
   const purges: readonly (readonly [days: number, purge: Purge])[] = [
@@ -95,8 +86,7 @@ type Purge = (before: Date) => RawBuilder<unknown>;
 
 /**
  * Deletes the oldest rows first, along an index, and skips locked rows: a delivery that is being replayed is pending
- * once that commits. The rows are an array, so that each is found at once even in a large table. Covers all workspaces;
- * no data leaves the database.
+ * once that commits. The rows are an array, so that each is found at once even in a large table.
  *
  * @param time Name of a column; `day` is a date in UTC.
  */

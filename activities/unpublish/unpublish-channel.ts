@@ -31,15 +31,12 @@ type Removal = RemovalRequest &
     readonly isDisconnected: boolean;
     readonly unpublish: Unpublish;
     readonly url: string | null;
+    readonly parkedUntil: Date | null;
     /** The rate limit with the latest end, which may have passed. */
     readonly limit: NetworkLimit | null;
     /** The live parts, in order. */
     readonly live: readonly LedgerEntry[];
   };
-
-type Row = Omit<Removal, 'postId' | 'postChannelId' | 'limit' | 'live'> & {
-  readonly parkedUntil: Date | null;
-};
 
 /** @returns null if the channel no longer exists. */
 async function loadRemoval(
@@ -50,7 +47,7 @@ async function loadRemoval(
   const em = orm.em.fork();
   const [row] = await query(
     em,
-    sql<Row>`
+    sql<Omit<Removal, 'limit' | 'live' | keyof RemovalRequest>>`
       select ${accountColumns}, c.disconnected_at is not null as "isDisconnected", pc.unpublish, pc.url,
         c.parked_until as "parkedUntil"
       from post_channels pc
@@ -64,11 +61,10 @@ async function loadRemoval(
   }
 
   const entries = await readEntries(em, request, lastRun(request));
-  const { parkedUntil, ...removal } = row;
   return {
     ...request,
-    ...removal,
-    limit: limits.announced.longest(removal, parkedUntil),
+    ...row,
+    limit: limits.announced.longest(row, row.parkedUntil),
     live: entries.filter(({ state }) => state === 'sent'),
   };
 }
@@ -80,8 +76,7 @@ export type RemovalOutcome = {
 };
 
 /**
- * Makes one attempt to remove a post from one channel, the newest part first. Safe to repeat at any point: deleting can
- * be repeated, and each attempt starts from the parts that are still live.
+ * Makes one attempt to remove a post from one channel, the newest part first. Safe to repeat at any point.
  *
  * @throws ApplicationFailure typed with the error code, with the delay until the next attempt.
  */
@@ -117,7 +112,6 @@ export async function unpublishChannel(
   }
 }
 
-/** @throws NetworkError @throws LimitedError @throws NewTokenError */
 async function removeParts(
   deps: ActivityDeps,
   removal: Removal,
@@ -151,10 +145,7 @@ async function removeParts(
   });
 }
 
-/**
- * Records the end of a removal, with the first part. The URL and the last metrics stay as history; `gone_at` ends the
- * reading of metrics.
- */
+/** The URL and the last metrics stay as history; `gone_at` ends the reading of metrics. */
 const recordRemoved = (
   { orm, now }: ActivityDeps,
   { workspaceId, postId, postChannelId, unpublish }: Removal,

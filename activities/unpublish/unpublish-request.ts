@@ -4,25 +4,19 @@ import { loadPostView } from '../../db/load-post-view.ts';
 import { query } from '../../db/query.ts';
 import { recordEvent } from '../../db/record-event.ts';
 import type { Unpublish } from '../../domain/post-view.ts';
+import type { Target } from '../claim-post.ts';
 import type { ActivityDeps } from '../deps.ts';
 
 export type UnpublishRequest = { readonly workspaceId: string; readonly postId: string };
-
-export type UnpublishTarget = {
-  readonly postChannelId: string;
-  readonly channelId: string;
-  readonly network: string;
-  readonly handle: string;
-};
 
 /** Returns the channels that a post is still to be removed from. */
 export const readUnpublish = (
   { orm }: Pick<ActivityDeps, 'orm'>,
   { workspaceId, postId }: UnpublishRequest,
-): Promise<UnpublishTarget[]> =>
+): Promise<Target[]> =>
   query(
     orm.em.fork(),
-    sql<UnpublishTarget>`
+    sql<Target>`
       select pc.id as "postChannelId", c.id as "channelId", c.platform as network, c.handle
       from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
       where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} and ${isBeingRemoved}
@@ -42,8 +36,7 @@ const stoppedUnpublish: Omit<Unpublish, 'requested_at'> = {
 };
 
 /**
- * Ends the request to remove a post, with one event, once no channel is pending. Its deliveries are in the outbox. Safe
- * to repeat: the post's row says whether it has ended.
+ * Ends the request to remove a post, with one event, once no channel is pending. Safe to repeat.
  *
  * @returns whether it is over; false if channels were added since.
  */
