@@ -10,10 +10,8 @@ import {
 const ownWorkflowsPath = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
 
 /**
- * Bundles the workflow code for Temporal's workers, in about 1 s.
- *
- * Modules are evaluated once instead of for each workflow, so none may hold mutable state
- * (`test/workflows/replay.test.ts`). This saves a tenth of the worker's CPU time when posts have left its cache.
+ * Bundles the workflow code, in about 1 s. Modules are evaluated once instead of for each workflow, which saves a tenth
+ * of the CPU time, so none may hold mutable state (`test/workflows/replay.test.ts`).
  */
 export const bundleWorkflows = (
   workflowsPath = ownWorkflowsPath,
@@ -36,9 +34,8 @@ const quietBundler = {
 function ignore(): void {}
 
 /**
- * Identifies the workflow code of a worker. Temporal stores it with each workflow task, so that operators see it and
- * can reset workflows of a bad version (`temporal workflow reset --type BuildId`). The SDK's default name has 95
- * characters, and each sleeping post would store it twice.
+ * Identifies the workflow code, so that operators can reset workflows of a bad version (`temporal workflow reset --type
+ * BuildId`). The SDK's default name has 95 characters, and each sleeping post would store it twice.
  */
 export const deploymentOf = ({ code }: WorkflowBundleWithSourceMap): WorkerDeploymentOptions => ({
   useWorkerVersioning: false,

@@ -27,10 +27,7 @@ type Place = {
   readonly connection: NativeConnection;
   readonly namespace: string;
   readonly bundle: WorkflowBundleWithSourceMap;
-  /**
-   * In milliseconds. Time for requests in flight when the worker stops, so that a deploy leaves no post with an unknown
-   * outcome. Below the platform's own grace period.
-   */
+  /** For requests in flight when the worker stops, below the platform's own grace period. In milliseconds. */
   readonly shutdownGraceMs: number;
   readonly log: Logger;
 };
@@ -39,7 +36,7 @@ type WorkerSettings = Omit<Place, 'log'> & { readonly deps: ActivityDeps };
 
 /**
  * Creates the workers as soon as Temporal accepts them. A queue whose worker failed to start stays reserved on its
- * connection, so each retry opens another connection; the earlier ones stay open and unused.
+ * connection, so each retry opens another one.
  */
 export function createWorkersWhenReady({ deps, ...settings }: WorkerSettings) {
   const { log } = deps;
@@ -70,10 +67,7 @@ const workflowSettings = {
   stickyQueueScheduleToStartTimeout: '1 second',
 } as const;
 
-/**
- * Creates a worker for posts and the sweep, one for webhooks, each with a workflow thread, and one for each network.
- * All have the same activities: a queue only separates backlogs.
- */
+/** All workers have the same activities: a queue only separates backlogs. */
 export function pollQueues(
   { connection, namespace, bundle, shutdownGraceMs, log }: Place,
   activities: object,
@@ -111,8 +105,8 @@ export function pollQueues(
 }
 
 /**
- * Interceptor that logs each failed activity in one line. It keeps the message of an unexpected error out of Temporal's
- * history, because it may contain a post's text or a token. The log has the full error with the workflow's id.
+ * Logs each failed activity in one line. Only the log gets the message of an unexpected error, since it may contain a
+ * post's text or a token.
  */
 export const redactErrors =
   (log: Logger): ActivityInterceptorsFactory =>
@@ -175,10 +169,7 @@ const levels = {
   ERROR: 'error',
 } as const;
 
-/**
- * Forwards Temporal's messages to the log. Drops errors: `redactErrors` logs a failed activity, and Temporal's line
- * would contain the full error.
- */
+/** Forwards Temporal's messages to the log, without errors: Temporal's line would contain the full error. */
 export function temporalLogger(log: Logger): TemporalLogger {
   return new DefaultLogger('WARN', ({ level, message, meta }) => {
     // `redactErrors` logs failed activities, and some workers have no workflows.

@@ -16,8 +16,7 @@ type HealthSettings = {
 };
 
 /**
- * Serves `/livez` and `/readyz` of a worker from the start of its process. If the port is taken, for example by another
- * worker on the machine, the worker runs without them.
+ * Serves `/livez` and `/readyz` of a worker. If the port is taken, as by another worker, it runs without them.
  *
  * @param isPolling Whether the worker takes tasks.
  * @returns a function that stops the server.

@@ -16,20 +16,11 @@ type LimitsDeps = {
   readonly now: () => Date;
 };
 
-/** Interval between requests to a server, in milliseconds, whether it answers or not. */
-const ageMs = 24 * 60 * 60_000;
-const intervalMs = 60 * 60_000;
-/** Interval while more servers are due than one round takes. */
-const soonMs = 60_000;
-const perRound = 20;
-const width = 4;
+/** Between requests to a server, between rounds, and between those while more are due than one takes. In milliseconds. */
+const [ageMs, intervalMs, soonMs] = [24 * 60 * 60_000, 60 * 60_000, 60_000];
+const [perRound, width] = [20, 4];
 
-/**
- * Reads servers' limits once a day, so that posts are validated against current ones. Without an answer the limits stay
- * unchanged.
- *
- * @returns a function that stops it.
- */
+/** Reads servers' limits once a day, so that posts are validated against current ones. @returns a function that stops it. */
 export function keepLimits(deps: LimitsDeps): () => Promise<void> {
   const round = async (): Promise<number> => {
     try {

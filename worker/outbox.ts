@@ -20,22 +20,13 @@ type Portion = {
   readonly limit: number;
   /** Ids of rows to skip. */
   readonly except: readonly string[];
-  /**
-   * Time that a changed post is left to the process that changed it, in milliseconds. Compares the clocks of the API
-   * and the database: if they differ by more, the time does not apply. Does not apply to deliveries, whose rows do not
-   * record the time of a change.
-   */
+  /** Time that a changed post is left to the process that changed it, in milliseconds. Does not apply to deliveries. */
   readonly graceMs: number;
 };
 
 type UnsyncedRow = {
   readonly id: string;
-  /**
-   * Starts or signals its workflow, and marks it synced.
-   *
-   * @param apart Used outside the claiming transaction, so that the mark commits at once and holds no lock.
-   * @throws ServiceError if Temporal refuses or is unavailable.
-   */
+  /** @param apart Outside the claiming transaction, so that the mark commits at once. @throws ServiceError */
   readonly sync: (client: Client, apart: Em) => Promise<void>;
 };
 
@@ -58,9 +49,8 @@ type Source = {
 };
 
 /**
- * Claims rows for this relay until the transaction ends. Uses advisory locks, so that an edit or a claim of the post
- * does not wait for Temporal. The rows are read again afterwards, which drops those that another relay synced
- * meanwhile.
+ * Uses advisory locks, so that an edit or a claim of the post does not wait for Temporal. The rows are read again
+ * afterwards, which drops those that another relay synced meanwhile.
  */
 async function claimRows<Row>(
   em: Em,
@@ -94,11 +84,9 @@ const now = sql`clock_timestamp()`;
 const timedForEachDraft = 4;
 
 /**
- * Posts with a time come in order of time, so that after an outage the longest overdue go first. A cancel is less
- * urgent: a workflow that missed it finds the draft at its time and sends nothing. The end of a workspace makes thousands of
- * drafts, which must not delay due posts, nor wait until no post is left.
- *
- * Both kinds are read from the index `posts_unsynced`, in its order, up to the limit.
+ * Posts in order of time, so that after an outage the longest overdue go first. A cancel is less urgent: a workflow that
+ * missed it finds the draft at its time. The end of a workspace makes thousands of drafts, which must not delay due
+ * posts, nor wait until no post is left. Both kinds are read from the index `posts_unsynced`, in its order.
  */
 const byTurns = (waits: Expression): Expression => {
   const byIndex = sql`${dueAt()} nulls first`;

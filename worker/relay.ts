@@ -21,17 +21,12 @@ const batchSize = 50;
 const [mostAtOnce, atOncePerConnection] = [20, 2];
 
 /**
- * Number of relays that read an outbox at the same time, over all workers. Each holds a transaction until Temporal
- * responds, and needs another connection per row. Without the limit, waiting relays could hold all connections of a
- * pooler.
+ * Relays that read an outbox at the same time, over all workers. Each holds a transaction until Temporal responds, and
+ * needs another connection per row: waiting ones could hold all connections of a pooler.
  */
 const relaysAtOnce = 4;
 
-/**
- * Syncs rows of every outbox that the API could not sync. Workers share the work by claims on the rows.
- *
- * @returns the number of synced rows.
- */
+/** Syncs rows of every outbox that the API could not sync. @returns their number. */
 export async function relayOnce(
   deps: RelayDeps,
   options: Partial<RelayOptions> = {},
@@ -56,20 +51,17 @@ type RelayOptions = {
   readonly graceMs: number;
 };
 
-type Relayed = {
-  readonly synced: number;
-  /** Nothing was synced, because Temporal is unavailable. */
-  readonly isAway: boolean;
-};
-
 type Failure = { readonly id: string; readonly error: unknown };
 
-function relayOutbox(deps: RelayDeps, outbox: Outbox, options: RelayOptions): Promise<Relayed> {
-  const { orm, client, log } = deps;
-  const { backoff, graceMs } = options;
+function relayOutbox(
+  { orm, client, log }: RelayDeps,
+  outbox: Outbox,
+  { backoff, graceMs }: RelayOptions,
+) {
   return orm.em.fork().transactional(async (em) => {
     let synced = 0;
     const failures: Failure[] = [];
+    // Nothing was synced, because Temporal is unavailable.
     const isAway = (): boolean =>
       synced === 0 && failures.some(({ error }) => isTemporalUnavailable(error));
     const rows = (await takeRelaySlot(em, outbox))
@@ -108,26 +100,18 @@ async function takeRelaySlot(em: Em, { name }: Outbox): Promise<boolean> {
 
 /** Logs each refused row, and an outage once per poll. */
 function report(log: Logger, { name }: Outbox, failures: readonly Failure[]): void {
+  const tell = (those: readonly Failure[], message: string): void => {
+    for (const { id, error } of those) {
+      log.warn({ [name]: id, error: describeError(error) }, message);
+    }
+  };
   const refused = failures.filter(({ error }) => !isUnavailableError(error));
-  for (const { id, error } of refused) {
-    log.warn({ [name]: id, error: describeError(error) }, `Temporal refused to sync a ${name}`);
-  }
-
-  const first = failures.find(({ error }) => isTemporalUnavailable(error));
-  if (first) {
-    log.warn(
-      { [name]: first.id, error: describeError(first.error) },
-      `Temporal did not answer: this ${name} and others are synced later`,
-    );
-  }
-
-  const unread = failures.find(({ error }) => isDatabaseUnavailable(error));
-  if (unread) {
-    log.warn(
-      { [name]: unread.id, error: describeError(unread.error) },
-      `the database did not answer: this ${name} and others are synced later`,
-    );
-  }
+  const away = failures.filter(({ error }) => isTemporalUnavailable(error));
+  const unread = failures.filter(({ error }) => isDatabaseUnavailable(error));
+  const later = `this ${name} and others are synced later`;
+  tell(refused, `Temporal refused to sync a ${name}`);
+  tell(away.slice(0, 1), `Temporal did not answer: ${later}`);
+  tell(unread.slice(0, 1), `the database did not answer: ${later}`);
 }
 
 /** Whether the failure is not specific to the row. */

@@ -41,10 +41,8 @@ export async function waitUntilDatabaseIsCurrent(
 }
 
 /**
- * Increments a counter each minute, in the database and then in Temporal. Ends the process if the database is older
- * than Temporal's count, because posts published since would be published twice.
- *
- * @returns a function that stops it.
+ * Counts each minute, in the database and then in Temporal. Ends the process if the database is older than Temporal's
+ * count, because posts published since would be published twice. @returns a function that stops it.
  */
 export function keepRestoreCounter({ orm, client, log }: RestoreCounterDeps): () => Promise<void> {
   return repeat(async () => {

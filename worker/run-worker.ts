@@ -43,11 +43,7 @@ import { metricsSchedule, keepScheduled, untilOwned } from './schedules.ts';
 
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
-/**
- * Runs a worker with the settings of the environment until a signal stops it and requests in flight have finished.
- *
- * @param adapt Replaces dependencies of the activities: the chaos suite injects faults there.
- */
+/** Runs a worker until a signal stops it. @param adapt The chaos suite injects faults there. */
 export async function runWorker(
   adapt: (deps: ActivityDeps) => ActivityDeps = (deps) => deps,
 ): Promise<void> {

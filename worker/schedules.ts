@@ -63,10 +63,7 @@ export async function untilOwned(
   );
 }
 
-/**
- * Ensures all schedules each minute, in case Temporal lost its data, until the returned function is called. Failures
- * are logged only.
- */
+/** Ensures all schedules each minute, in case Temporal lost its data, until the returned function is called. */
 export function keepScheduled(
   client: Client,
   installation: string,

@@ -44,12 +44,9 @@ const { attemptDelivery } = proxyActivities<Activities>({
 type Outcome = 'delivered' | 'failed' | 'gone';
 
 /**
- * Delivers one event to one endpoint: one activity with six attempts, which costs 11 history events. The workflow fails
- * when the attempts are used up. A replay comes by `signalWithStart`, so
- * it also reaches a workflow that is about to end.
- *
- * A replay ends the wait for an attempt, and the activity reads the row again. After a restore or failover of the
- * database, the round may be a number that was signalled before.
+ * Delivers one event to one endpoint: one activity with six attempts, which costs 11 history events. A replay comes by
+ * `signalWithStart`, so it also reaches a workflow that is about to end. It ends the wait for an attempt, and the
+ * activity reads the row again. After a failover of the database, its round may have been signalled before.
  */
 export async function deliverWebhook(input: DeliverWebhookInput): Promise<Outcome> {
   const { workspaceId, deliveryId, round = 1 } = input;
@@ -113,8 +110,6 @@ async function endOf<T>(scope: CancellationScope, work: () => Promise<T>): Promi
 /**
  * Starts one child workflow per delivery and waits until each has begun, because an abandoned child that has not begun
  * is lost when its parent ends. A child that exists is left alone, so a reset of the post's workflow repeats nothing.
- *
- * @param postId The post that the event is about, or whose publishing caused it.
  */
 export async function startDeliveries(
   workspaceId: string,

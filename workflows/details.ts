@@ -4,19 +4,16 @@ import type { EndedOutcome } from '../domain/statuses.ts';
 import type { PublishPostInput, UnpublishPostInput } from './messages.ts';
 import { networksKey } from './search-attributes.ts';
 
-/**
- * What the Temporal UI shows of a workflow: its current state as Markdown, and the failure it ends with. Ids,
- * times, statuses, codes and handles, no text of a post. The Markdown is not in the history; a worker computes it when
- * the page is opened.
+/*
+ * What the Temporal UI shows of a workflow, without any text of a post: its current state as Markdown, which a worker
+ * computes when the page is opened, and the failure it ends with.
  */
 
-/** Current state of one channel of a post. */
 export type ChannelDetails = {
   readonly channelId: string;
   readonly network: string;
   readonly handle: string;
   readonly status: string;
-  /** Error code; null or missing without an error. */
   readonly code?: string | null;
 };
 
@@ -32,7 +29,6 @@ const networkNames: Readonly<Record<string, string>> = {
   youtube: 'YouTube',
 };
 
-/** Display name of a network. */
 export const networkLabel = (network: string): string =>
   networkNames[network] ?? `${network.slice(0, 1).toUpperCase()}${network.slice(1)}`;
 
@@ -102,10 +98,7 @@ const postFailureMessages: Readonly<Record<BadOutcome, string>> = {
     'It is not known for every channel whether the post was published. Check these accounts, then settle the channels.',
 };
 
-/**
- * Failure of type `post_failed`, `post_partial` or `post_unconfirmed`. Contains channels and codes, never text of the
- * post.
- */
+/** Of type `post_failed`, `post_partial` or `post_unconfirmed`. */
 export function postFailure(
   outcome: BadOutcome,
   channels: readonly ChannelDetails[],
@@ -124,10 +117,7 @@ const describeChannel = ({ status, code, ...channel }: ChannelDetails): string =
 const deliveryFailureMessage = 'The delivery was given up: the endpoint did not take the event.';
 
 export const deliveryFailure = (deliveryId: string, round: number): ApplicationFailure =>
-  benign('delivery_failed', deliveryFailureMessage, {
-    deliveryId,
-    round,
-  });
+  benign('delivery_failed', deliveryFailureMessage, { deliveryId, round });
 
 const removalFailureMessage = 'The post may still be live on some of its networks.';
 

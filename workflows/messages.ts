@@ -6,10 +6,7 @@ import { parseInstant } from '../domain/due-time.ts';
 /** Task queue of posts' workflows with their local activities, and of the sweep. */
 export const postsQueue = 'posts';
 
-/**
- * Task queue of deliveries' workflows and activities. Separate from posts, so that a backlog of one does not delay the
- * other. One queue for both, so that Temporal can dispatch the first activity with the first workflow task.
- */
+/** Of deliveries' workflows and activities: Temporal can dispatch the first activity with the first workflow task. */
 export const webhooksQueue = 'webhooks';
 
 /** Task queue of a network, so that each can be limited and scaled on its own. */
@@ -67,8 +64,8 @@ export const replay = defineSignal<[{ round: number }]>('replay');
 /** There is another request to remove the post. */
 export const unpublish = defineSignal('unpublish');
 
-// Signals can be sent by hand from the Temporal UI. A handler that throws fails the workflow task again and again, and
-// an invalid time would wake the workflow at once. So malformed signals are ignored.
+// Signals can be sent by hand from the Temporal UI. A handler that throws fails the workflow task again and again, so
+// malformed signals are ignored.
 
 /** Largest `integer` of PostgreSQL, the type of revisions and rounds. */
 const largest = 2 ** 31 - 1;

@@ -3,18 +3,12 @@ import type { Activities } from '../activities/index.ts';
 import { networkLabel } from './details.ts';
 import { postsQueue, publishQueue, type RefreshMetricsInput } from './messages.ts';
 
-/** Result of a refresh over all networks. Counts posts per channel. */
-type Refreshed = Awaited<ReturnType<Activities['refreshMetrics']>> & {
-  /** Networks without a result: no worker took the activity, or it failed. */
-  readonly unread: readonly string[];
-};
+type Counts = Awaited<ReturnType<Activities['refreshMetrics']>>;
 
-const nothing = { read: 0, gone: 0, postponed: 0, failed: 0, left: 0 };
+/** Over all networks. `unread`: those without a result, since no worker took the activity, or it failed. */
+type Refreshed = Counts & { readonly unread: readonly string[] };
 
-/**
- * Started by a schedule every five minutes, and on request for a single post. One activity per network reads the
- * metrics of all due posts, so the number of history events does not grow with the posts.
- */
+/** Started by a schedule every five minutes, and on request for a single post. */
 export async function refreshMetrics({ networks, post }: RefreshMetricsInput): Promise<Refreshed> {
   const all = await Promise.all(
     networks.map(async (network) => {
@@ -28,15 +22,16 @@ export async function refreshMetrics({ networks, post }: RefreshMetricsInput): P
       }
     }),
   );
-  const unread = networks.filter((_, index) => all[index] === null);
-  const sums = { ...nothing };
-  for (const counts of all) {
-    for (const name of Object.keys(nothing) as (keyof typeof nothing)[]) {
-      sums[name] += counts?.[name] ?? 0;
-    }
-  }
-
-  return { ...sums, unread };
+  const sum = (name: keyof Counts): number =>
+    all.reduce((total, counts) => total + (counts?.[name] ?? 0), 0);
+  return {
+    read: sum('read'),
+    gone: sum('gone'),
+    postponed: sum('postponed'),
+    failed: sum('failed'),
+    left: sum('left'),
+    unread: networks.filter((_, index) => all[index] === null),
+  };
 }
 
 const activitiesOf = (network: string) =>

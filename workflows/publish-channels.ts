@@ -14,8 +14,7 @@ import type { Followed } from './schedule.ts';
 
 /**
  * Publishes the post on its channels concurrently, until a signal says that it changed. A channel that is being sent
- * finishes even then. A channel's failure does not affect the others: results are in the database, and `finalizePost`
- * reads them there.
+ * finishes even then. Results are in the database, and `finalizePost` reads them there.
  *
  * @param published Gets the channels that were published.
  * @returns false if it was interrupted.

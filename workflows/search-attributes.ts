@@ -1,13 +1,12 @@
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 import { upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 
-/**
- * Search attributes of workflows: ids, times, networks, handles and codes, no text of a post. A server that lacks an
- * attribute refuses a start with it, and blocks a workflow that sets it. So workflows can also start without them
- * (`startSearchable` in `temporal/`), and set more only if they started with some.
- *
- * A post's id is in its workflow's id, and `RootWorkflowId` finds its deliveries.
+/*
+ * Search attributes contain no text of a post. A server that lacks an attribute refuses a start with it, and blocks a
+ * workflow that sets it. So workflows can also start without them (`startSearchable` in `temporal/`), and set more only
+ * if they started with some. A post's id is in its workflow's id, and `RootWorkflowId` finds its deliveries.
  */
+
 export const workspaceIdKey = defineSearchAttributeKey('WorkspaceId', 'KEYWORD');
 
 /** Networks of a post when its workflow began. If they changed, the workflow's end corrects them. */
@@ -16,10 +15,7 @@ export const networksKey = defineSearchAttributeKey('Networks', 'KEYWORD_LIST');
 /** Only for bad outcomes: the error codes of a post's channels, or `webhook_failed` for a delivery. */
 export const errorCodesKey = defineSearchAttributeKey('ErrorCodes', 'KEYWORD_LIST');
 
-/**
- * Outcome of a post: `pending` from its start, then `published`, `partial`, `failed`, `unconfirmed` or `cancelled`. A
- * workflow that started without it never sets it: its server lacks the attribute.
- */
+/** `pending` from the start of a post's workflow, then `published`, `partial`, `failed`, `unconfirmed` or `cancelled`. */
 export const outcomeKey = defineSearchAttributeKey('Outcome', 'KEYWORD');
 
 /** When a post's workflow wakes up. A change costs an event, and three at the first of a run. */
@@ -103,31 +99,21 @@ export function endWait(): void {
 /** Sorted, so that equal lists compare as equal. */
 const distinct = (names: readonly string[]): string[] => [...new Set(names)].toSorted();
 
-/**
- * Sets a post's outcome and error codes, and corrects its networks and handles if they changed. Costs one event and one
- * billable action.
- */
+/** Sets a post's outcome and error codes, and corrects its networks and handles if they changed. Costs one event. */
 export function markEnd(outcome: string, channels: readonly EndedAccount[]): void {
   const codes = distinct(channels.flatMap(({ code }) => (code ? [code] : [])));
   const known = workflowInfo().typedSearchAttributes;
-  const began = known.get(networksKey);
-  const networks = distinct(channels.map(({ network }) => network));
-  const moved = began !== undefined && networks.length > 0 && began.join() !== networks.join();
-  const handles = handlesOf(channels);
-  const shown = known.get(handlesKey);
-  const renamed = shown !== undefined && handles.length > 0 && shown.join() !== handles.join();
+  const changed = (key: typeof networksKey, value: string[]) =>
+    value.length > 0 && (known.get(key) ?? value).join() !== value.join() ? [{ key, value }] : [];
   upsertIfSearchable([
     ...(known.get(outcomeKey) === undefined ? [] : [{ key: outcomeKey, value: outcome }]),
     ...(codes.length > 0 ? [{ key: errorCodesKey, value: codes }] : []),
-    ...(moved ? [{ key: networksKey, value: networks }] : []),
-    ...(renamed ? [{ key: handlesKey, value: handles }] : []),
+    ...changed(networksKey, distinct(channels.map(({ network }) => network))),
+    ...changed(handlesKey, handlesOf(channels)),
   ]);
 }
 
-/**
- * Sets attributes only if the workflow started with some. A server without them would refuse the workflow task again
- * and again; one that accepted some has all, since they are registered together.
- */
+/** Sets attributes only if the workflow started with some: its server has all then, since they are registered together. */
 export function upsertIfSearchable(pairs: Parameters<typeof upsertSearchAttributes>[0]): void {
   const isSearchable = workflowInfo().typedSearchAttributes.get(workspaceIdKey) !== undefined;
   if (isSearchable && Object.keys(pairs).length > 0) {

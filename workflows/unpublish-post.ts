@@ -21,9 +21,8 @@ const { readUnpublish, finishUnpublish } = proxyLocalActivities<Activities>({
 });
 
 /**
- * Removes a post from the networks of the channels that its database row names, and records the event
- * `post.unpublished`. A signal says that there may be more channels; without one, a request that arrives while this ends
- * would be lost.
+ * Removes a post from its networks, and records the event `post.unpublished`. A signal says that there may be more
+ * channels; without one, a request that arrives while this ends would be lost.
  *
  * @throws ApplicationFailure if the post may still be live somewhere, so that the workflow ends as Failed.
  */
