@@ -40,7 +40,6 @@ const grpcCodes = {
   notFound: 5,
   permissionDenied: 7,
   resourceExhausted: 8,
-  unimplemented: 12,
   unavailable: 14,
   unauthenticated: 16,
 } as const;

@@ -5,7 +5,7 @@ import {
   type ScheduleOptions,
 } from '@temporalio/client';
 import { sweepScheduleId, postsQueue } from '../workflows/messages.ts';
-import { underDeadline, hasGrpcCode } from './connect.ts';
+import { underDeadline } from './connect.ts';
 
 export class OtherDatabaseError extends Error {
   override readonly name = 'OtherDatabaseError';
@@ -78,7 +78,7 @@ export async function loadStoredCounter(
     );
     return countOf(action.memo, installation);
   } catch (error) {
-    if (error instanceof ScheduleNotFoundError || hasGrpcCode(error, 'unimplemented')) {
+    if (error instanceof ScheduleNotFoundError) {
       return null;
     }
 
@@ -101,10 +101,6 @@ export async function storeCounter(
         ),
     );
   } catch (error) {
-    if (hasGrpcCode(error, 'unimplemented')) {
-      return;
-    }
-
     if (!(error instanceof ScheduleNotFoundError)) {
       throw error;
     }

@@ -2,7 +2,7 @@ import { ScheduleNotFoundError, type Client } from '@temporalio/client';
 import { describeError, type Logger } from '../runtime/logger.ts';
 import { retryUntilReady, type Explain } from '../runtime/process.ts';
 import { repeat } from '../runtime/timers.ts';
-import { underDeadline, hasGrpcCode } from '../temporal/connect.ts';
+import { underDeadline } from '../temporal/connect.ts';
 import { assertOwner, createSchedule } from '../temporal/namespace.ts';
 import {
   postsQueue,
@@ -52,12 +52,7 @@ export async function untilOwned(
 ): Promise<void> {
   await retryUntilReady(
     'Temporal',
-    () =>
-      ensureSchedule(client, sweepSchedule, installation).catch((error: unknown) => {
-        if (!lacksSchedules(error)) {
-          throw error;
-        }
-      }),
+    () => ensureSchedule(client, sweepSchedule, installation),
     log,
     explain,
   );
@@ -76,16 +71,13 @@ export function keepScheduled(
       for (const schedule of [sweepSchedule, ...others]) {
         await ensureSchedule(client, schedule, installation);
       }
-
-      return everyMs;
     } catch (error) {
       log.warn({ error: describeError(error) }, 'the sweep could not be scheduled');
-      return lacksSchedules(error) ? null : everyMs;
     }
+
+    return everyMs;
   }).stop;
 }
-
-const lacksSchedules = (error: unknown): boolean => hasGrpcCode(error, 'unimplemented');
 
 /**
  * Creates a schedule, or updates that of another version. A paused schedule stays paused. Its memo holds the database
