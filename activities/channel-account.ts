@@ -11,13 +11,11 @@ import { markAccessLost } from '../services/channels/mark-access.ts';
 import type { GrantedChannel } from '../db/repositories/grants.ts';
 import type { ActivityDeps } from './deps.ts';
 
-/** A channel with the access data of its account, whose secrets are still sealed. */
 export type ChannelAccount = GrantedChannel & {
   readonly handle: string;
   readonly settings: Json;
   readonly sealedCredentials: string;
   readonly sealedSession: string | null;
-  /** Null for an account that signs in with stored credentials. */
   readonly sealedGrant: string | null;
   readonly refreshedAt: Date | null;
 };
@@ -48,7 +46,6 @@ export async function isReconnected(
 /** For the account's owner. */
 export const reconnectAdvice = (message: string): string => `${message} Connect the channel again.`;
 
-/** Marks the access as lost, unless the account was connected again meanwhile. @returns whether it did. */
 export async function loseAccess(
   em: Em,
   deps: ActivityDeps,

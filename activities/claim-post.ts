@@ -20,7 +20,6 @@ export type ClaimRequest = {
   readonly postId: string;
   /** The workflow's clock, in milliseconds since 1970. Only this clock decides what is due. */
   readonly nowMs: number;
-  /** The newest revision that the workflow knows. */
   readonly revision: number;
   /** Ids of the rows of channels that the workflow published. */
   readonly published?: readonly string[];

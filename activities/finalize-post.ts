@@ -31,7 +31,6 @@ export type FinalizeRequest = {
   readonly isCancelled?: boolean;
 };
 
-/** How a post ended, for its workflow and the Temporal UI. */
 export const endOfPost = ({ channels }: PostView) => ({
   outcome: endedOutcome(channels.map(({ status }) => status)),
   channels: channels.map(
@@ -44,7 +43,6 @@ export const endOfPost = ({ channels }: PostView) => ({
 export type Finalized = {
   /** Null if the post has not ended: it was cancelled, scheduled again or retried. */
   readonly end: ReturnType<typeof endOfPost> | null;
-  /** Deliveries of final events to start. */
   readonly deliveryIds: readonly string[];
 };
 
@@ -140,7 +138,6 @@ async function failChannels(em: Em, scope: Scope): Promise<void> {
   );
 }
 
-/** Stores the post's status that follows from its channels, and the final event. */
 async function endPost(
   em: Em,
   deps: ActivityDeps,

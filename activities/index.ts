@@ -16,7 +16,6 @@ import {
   type UnpublishRequest,
 } from './unpublish/unpublish-request.ts';
 
-/** Binds every activity to its dependencies. Workflows see only the type. */
 export function createActivities(deps: ActivityDeps) {
   return {
     claimPost: (request: ClaimRequest) => claimPost(deps, request),

@@ -23,13 +23,11 @@ export const createLimits = () => ({
 export type Limits = ReturnType<typeof createLimits>;
 
 type Endpoint = {
-  /** The start of each request under way. */
   readonly underWay: Set<{ readonly atMs: number }>;
   /** The end of the rest after each request that timed out, newest last. */
   rests: readonly number[];
 };
 
-/** Ends a request. */
 type Leave = (end: 'answered' | 'timeout' | 'unsent', nowMs: number) => void;
 
 /** An endpoint counts as hanging for this long after its last rest, in milliseconds. */
@@ -53,7 +51,6 @@ export function createEndpointLimits() {
     return hung;
   };
   return {
-    /** Takes a slot. @returns null if none is free. */
     enter: (id: string, nowMs: number): Leave | null => {
       const endpoint = endpoints.get(id) ?? { underWay: new Set(), rests: [] };
       const resting = endpoint.rests.filter((untilMs) => untilMs > nowMs).length;
@@ -88,18 +85,15 @@ export function createEndpointLimits() {
 /** In milliseconds; see runtime/send-webhook.ts. */
 const longestRequestMs = 10_000;
 
-/** A server of a network, with the workspace that sends a post there. */
 type Sender = {
   readonly platform: string;
   readonly baseUrl: string;
   readonly workspaceId: string;
 };
 
-/** The right to make an attempt at a server. */
 export type ServerSlot = {
   /** Null if the attempt has the slot; otherwise why there is none. */
   readonly busy: BusyServer | null;
-  /** Notes whether the server answered. */
   readonly saw: (evidence: ServerEvidence | undefined, nowMs: number) => void;
   readonly leave: () => unknown;
 };
@@ -217,14 +211,12 @@ function note(server: Server, evidence: ServerEvidence, nowMs: number): void {
 
 type Place = Pick<Sender, 'platform' | 'baseUrl'> & { readonly channelId: string };
 
-/** Rate limits that a network announced. */
 export function createAnnouncedLimits() {
   const networks = new Map<string, Map<string, number>>();
   /** The ends of a network's limits by channel or server; `''` is the whole network. */
   const on = (platform: string): ReadonlyMap<string, number> => networks.get(platform) ?? new Map();
   return {
     on,
-    /** Notes a limit. Never shortens one, because a later response may refer to another limit. */
     add: (place: Place, { scope, untilMs }: NetworkLimit, nowMs: number): void => {
       const { platform, baseUrl, channelId } = place;
       const limits = new Map([...on(platform)].filter(([, endMs]) => endMs > nowMs));

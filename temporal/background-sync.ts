@@ -38,20 +38,17 @@ export function backgroundSync(client: Client, orm: Orm, log: Logger) {
   return {
     syncPost: (post: PostToSync): void =>
       begin({ post: post.postId, requestId: post.requestId }, (em) => syncPost(client, em, post)),
-    /** Syncs a replayed delivery. */
     syncDelivery: (delivery: DeliveryToSync): void =>
       begin({ delivery: delivery.deliveryId }, (em) => syncDelivery(client, em, delivery)),
     /** Starts the refresh of a post's metrics, unless one is running. If that fails, the schedule reads them later. */
     refreshPost: (request: PostMetricsRequest): void =>
       begin({ metricsOf: request.postId }, () => startRefresh(client, request)),
-    /** Resolves when nothing is in flight. */
     drain: async (): Promise<void> => {
       await Promise.all(inFlight);
     },
   };
 }
 
-/** Timeout of one refresh, in milliseconds. */
 const longestMs = 15 * 60_000;
 
 async function startRefresh(

@@ -28,7 +28,6 @@ export function connectTemporal(env: Env = process.env): Temporal {
 /** In milliseconds. Without a deadline a call hangs for 19 s if the server is unavailable. */
 export const deadlineMs = 2000;
 
-/** @throws ServiceError if Temporal does not respond within `deadlineMs`. */
 export const underDeadline = <T>(client: Client, call: () => Promise<T>): Promise<T> =>
   client.withDeadline(Date.now() + deadlineMs, call);
 
@@ -53,7 +52,6 @@ export function hasGrpcCode(error: unknown, ...codes: readonly GrpcCode[]): bool
   return answer !== undefined && codes.some((name) => grpcCodes[name] === Number(answer.code));
 }
 
-/** Whether Temporal is unavailable, so that no request would succeed. */
 export const isTemporalUnavailable = (error: unknown): boolean =>
   // A missing namespace means that Temporal lost its data or is being set up.
   causesOf(error).some((cause) => cause instanceof NamespaceNotFoundError) ||

@@ -15,9 +15,7 @@ export type LatestRun = {
    * begun. `none`: everything else.
    */
   readonly end: 'live' | 'stopped' | 'none';
-  /** Ids of the rows of channels that it published. */
   readonly published: readonly string[];
-  /** Time of the newest event. */
   readonly at: Date;
 };
 

@@ -35,7 +35,6 @@ export async function assertNamespaceOf(client: Client, installation: string): P
   assertOwner(client, found?.action.memo?.['installation'], installation);
 }
 
-/** @throws OtherDatabaseError */
 export function assertOwner(client: Client, owner: unknown, installation: string): void {
   if (owner !== undefined && owner !== installation) {
     throw new OtherDatabaseError(client.options.namespace);
@@ -112,7 +111,6 @@ export async function storeCounter(
   }
 }
 
-/** Creates a schedule, unless another worker created it first. */
 export async function createSchedule(client: Client, options: ScheduleOptions): Promise<void> {
   try {
     await underDeadline(client, () => client.schedule.create(options));

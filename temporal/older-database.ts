@@ -22,7 +22,6 @@ type Row = {
   readonly status: PostStatus;
   readonly revision: number;
   readonly run: number;
-  /** Rows of the channels that are still to be sent. */
   readonly open: readonly string[];
 };
 

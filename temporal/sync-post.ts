@@ -45,7 +45,6 @@ type Stored = {
 
 type StoredRow = Omit<Stored, 'wakeAt'> & { before: number };
 
-/** Reads what the workflow needs beside the message, in one statement. */
 export async function readStored(em: Em, post: PostToSync): Promise<Stored> {
   const { workspaceId, postId, dueAt: at } = post;
   const waitsFor = post.status === 'scheduled' ? at : null;
@@ -70,7 +69,6 @@ export async function readStored(em: Em, post: PostToSync): Promise<Stored> {
   };
 }
 
-/** Marks a row synced up to this revision. A later change leaves it in the outbox. */
 async function markSynced(em: Em, post: PostToSync, wakesAt: string | null): Promise<void> {
   const { workspaceId, postId, revision } = post;
   await query(
@@ -128,7 +126,6 @@ async function notifyOfCancel(client: Client, { postId, revision }: PostToSync):
   try {
     await client.workflow.getHandle(postWorkflowId(postId)).signal(cancel, { revision });
   } catch (error) {
-    // Without a workflow there is nothing to cancel.
     if (!(error instanceof WorkflowNotFoundError)) {
       throw error;
     }
@@ -162,7 +159,6 @@ function startRemoval(
 /** In bytes. Temporal allows 400 with the encoding's name. Each byte is stored while the post sleeps. */
 const longestSummary = 340;
 
-/** Number of accounts in a summary. */
 const mostAccounts = 5;
 
 /** Names a post in Temporal's lists. It cannot be changed during a run; the attribute `DueAt` has the current time. */

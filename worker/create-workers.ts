@@ -150,7 +150,6 @@ export const redactErrors =
     },
   });
 
-/** Ids in the argument of an activity. */
 type Ids = Partial<
   Record<'workspaceId' | 'postId' | 'postChannelId' | 'deliveryId', string | undefined>
 >;

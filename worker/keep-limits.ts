@@ -10,7 +10,6 @@ import { repeat } from '../runtime/timers.ts';
 type LimitsDeps = {
   readonly orm: Orm;
   readonly egress: Egress;
-  /** Keyed by platform. */
   readonly limits: Readonly<Record<string, ReadLimits>>;
   readonly log: Logger;
   readonly now: () => Date;

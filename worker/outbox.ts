@@ -10,7 +10,6 @@ import { syncPost } from '../temporal/sync-post.ts';
 
 /** Rows that are not synced with Temporal yet. */
 export type Outbox = {
-  /** Name of a row in the log. */
   readonly name: string;
   /** Claims rows until the transaction ends. Skips rows that another relay has claimed. */
   readonly claim: (em: Em, portion: Portion) => Promise<UnsyncedRow[]>;
@@ -18,7 +17,6 @@ export type Outbox = {
 
 type Portion = {
   readonly limit: number;
-  /** Ids of rows to skip. */
   readonly except: readonly string[];
   /** Time that a changed post is left to the process that changed it, in milliseconds. Does not apply to deliveries. */
   readonly graceMs: number;
@@ -37,12 +35,10 @@ const window = 400;
 
 type Expression = RawBuilder<unknown>;
 
-/** Fragments of SQL. */
 type Source = {
   readonly columns: Expression;
   readonly table: Expression;
   readonly unsynced: Expression;
-  /** Order in which claimed rows are synced. */
   readonly order: Expression;
   /** Selects the ids to claim from, in order of preference. @param waits Rows that are unsynced and not skipped. */
   readonly candidates: (waits: Expression) => Expression;

@@ -11,10 +11,8 @@ import { outboxes, type Outbox } from './outbox.ts';
 
 export type RelayDeps = { readonly orm: Orm; readonly client: Client; readonly log: Logger };
 
-/** Poll interval of the outbox, in milliseconds. */
 const intervalMs = 1000;
 
-/** Rows of an outbox per claim. */
 const batchSize = 50;
 
 /** Concurrent syncs, in all and per connection of the pool: each sync needs one briefly. */
@@ -98,7 +96,6 @@ async function takeRelaySlot(em: Em, { name }: Outbox): Promise<boolean> {
   return slots.length > 0;
 }
 
-/** Logs each refused row, and an outage once per poll. */
 function report(log: Logger, { name }: Outbox, failures: readonly Failure[]): void {
   const tell = (those: readonly Failure[], message: string): void => {
     for (const { id, error } of those) {
@@ -114,7 +111,6 @@ function report(log: Logger, { name }: Outbox, failures: readonly Failure[]): vo
   tell(unread.slice(0, 1), `the database did not answer: ${later}`);
 }
 
-/** Whether the failure is not specific to the row. */
 const isUnavailableError = (error: unknown): boolean =>
   isTemporalUnavailable(error) || isDatabaseUnavailable(error);
 
@@ -150,7 +146,6 @@ const maxRows = 10_000;
 export function retryBackoff(now: () => number = Date.now) {
   const rows = new Map<string, { readonly untilMs: number; readonly waitMs: number }>();
   return {
-    /** Ids of rows that still wait. */
     ids: (): string[] => [...rows].flatMap(([id, { untilMs }]) => (untilMs > now() ? [id] : [])),
     /** @param why `refused`: Temporal refused this row. `away`: Temporal or the database is unavailable. */
     add: (id: string, why: 'refused' | 'away'): void => {

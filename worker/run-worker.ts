@@ -131,7 +131,6 @@ type Database = {
   readonly config: Config;
   readonly orm: Orm;
   readonly clock: DatabaseClock;
-  /** Sealer with the key of the stored secrets. */
   readonly sealer: Sealer;
   readonly log: Logger;
   readonly storage: MediaStorage;

@@ -109,7 +109,6 @@ export async function ensureSchedule(
   }
 }
 
-/** @param installation Id of the database. */
 const optionsOf = (schedule: ScheduleDefinition, installation: string) => ({
   spec: { intervals: [{ every: schedule.everyMs, offset: schedule.offsetMs }] },
   action: {

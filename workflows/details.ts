@@ -36,7 +36,6 @@ export const networkLabel = (network: string): string =>
 export const inMarkdown = (text: string): string =>
   text.replaceAll(/[\\`*\[\]<>~]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gv, String.raw`\$&`);
 
-/** Names a channel like `X @demo`, in Markdown. */
 export const channelLabel = ({
   network,
   handle,

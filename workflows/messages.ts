@@ -17,13 +17,10 @@ export const postWorkflowId = (postId: string): string => `post-${postId}`;
 
 export const deliveryWorkflowId = (deliveryId: string): string => `delivery-${deliveryId}`;
 
-/** One removal of a post at a time. */
 export const unpublishWorkflowId = (postId: string): string => `unpublish-${postId}`;
 
-/** The schedule that starts a sweep each minute. */
 export const sweepScheduleId = 'punctual-sweep';
 
-/** The schedule that starts a refresh of metrics every five minutes. */
 export const metricsScheduleId = 'punctual-metrics';
 
 /** One refresh of all due posts at a time, and one for each requested post. */
@@ -32,7 +29,6 @@ export const postMetricsWorkflowId = (postId: string): string => `metrics-${post
 
 export type RefreshMetricsInput = {
   readonly networks: readonly string[];
-  /** Restricts the refresh to this post. */
   readonly post?: { readonly workspaceId: string; readonly postId: string };
 };
 
@@ -61,7 +57,6 @@ export const cancel = defineSignal<[{ revision: number }]>('cancel');
 /** Starts the next round. A round that was signalled before changes nothing. */
 export const replay = defineSignal<[{ round: number }]>('replay');
 
-/** There is another request to remove the post. */
 export const unpublish = defineSignal('unpublish');
 
 // Signals can be sent by hand from the Temporal UI. A handler that throws fails the workflow task again and again, so
@@ -85,7 +80,6 @@ export function readCancel(given: unknown): Pick<Reschedule, 'revision'> | null 
   return isCount(revision) ? { revision } : ignored('cancel');
 }
 
-/** @returns the round. */
 export function readReplay(given: unknown): number | null {
   const { round } = fieldsOf(given);
   return isCount(round) ? round : ignored('replay');

@@ -59,7 +59,6 @@ export function followMessages({ revision, dueAt }: PublishPostInput): Followed 
   return post;
 }
 
-/** Sleeps until the post's current time. */
 export async function untilDue(input: PublishPostInput, post: Followed): Promise<void> {
   while (Date.now() < post.schedule.dueAtMs) {
     const { revision, dueAtMs } = post.schedule;

@@ -46,11 +46,9 @@ export const ofWorkspace = (
     ...(networks.length > 0 ? [{ key: networksKey, value: distinct(networks) }] : []),
   ]);
 
-/** An account of a post, as people know it. */
 type PostAccount = { readonly network: string; readonly handle: string };
 type EndedAccount = PostAccount & { readonly code?: string | null };
 
-/** What people search a post by. */
 export type SearchedPost = {
   readonly accounts: readonly PostAccount[];
   readonly externalId: string | null;

@@ -7,7 +7,6 @@ import type { ActivityDeps } from '../deps.ts';
 
 export type DeliveryRequest = { readonly workspaceId: string; readonly deliveryId: string };
 
-/** A stored delivery and the request to send for it. */
 export type LoadedDelivery = Omit<WebhookRequest, 'body'> &
   StoredSecrets & {
     readonly id: string;

@@ -90,7 +90,6 @@ async function storeResult(
   return now === 'pending' ? { status: now, waitMs: waitMs ?? 0 } : { status: now };
 }
 
-/** Fails a delivery without another request; it can be replayed. */
 export async function failUnsent(
   deps: ActivityDeps,
   { workspaceId, id }: LoadedDelivery,

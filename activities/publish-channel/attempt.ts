@@ -198,7 +198,6 @@ export function createSpending(
       takenAt = now;
       remaining.forEach((entry) => unspent.set(entry.key, entry));
     },
-    /** Marks the parts as spent, when their request is sent. */
     spend: (step: readonly LedgerEntry[]): void => step.forEach(({ key }) => unspent.delete(key)),
     /** Undoes `spend` for parts that the network refused. */
     regain: (step: readonly LedgerEntry[]): void => {
@@ -206,7 +205,6 @@ export function createSpending(
         step.forEach((entry) => unspent.set(entry.key, entry));
       }
     },
-    /** Returns the unspent rest to the allowance. */
     giveBack: async (): Promise<void> => {
       const cost = costOf([...unspent.values()]);
       if (takenAt !== null && cost > 0) {

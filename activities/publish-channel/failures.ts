@@ -101,7 +101,6 @@ const internalMessage =
 
 type Failed = {
   readonly failure: PublishFailure;
-  /** The ledger now. */
   readonly entries: readonly LedgerEntry[];
 };
 

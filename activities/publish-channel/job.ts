@@ -34,11 +34,9 @@ export type PublishRequest = {
 type OfRows = ChannelAccount & {
   /** The account was disconnected: its credentials are erased, and no requests are sent. */
   readonly isDisconnected: boolean;
-  /** The channel was marked as `needs_reconnect` when the attempt began. */
   readonly isLost: boolean;
   /** The post's run; for a cancelled post, the last one with a ledger. */
   readonly run: number;
-  /** The post's revision when the job was read. */
   readonly revision: number;
   /** Attempts on this channel in this run, without waits for rate limits. */
   readonly attempts: number;
@@ -64,7 +62,6 @@ export type PublishJob = PublishRequest &
     readonly ledger: readonly LedgerEntry[];
     /** Start of the publish window: the post's time, or that of its last retry; for a cancelled post, its first send. */
     readonly dueAt: Date;
-    /** Texts to publish, in order; one for a single post. */
     readonly texts: readonly string[];
     /** The rate limit with the latest end, which may have passed. */
     readonly limit: NetworkLimit | null;

@@ -90,7 +90,6 @@ export async function takeTurnAgain(deps: ActivityDeps, job: PublishJob): Promis
   }
 }
 
-/** Stores why a channel waits and until when. @returns false if the post has changed since it was read. */
 export async function recordWait(
   deps: ActivityDeps,
   job: PublishJob,
@@ -121,7 +120,6 @@ export const waitText = (
 ): string =>
   isInDoubt ? inDoubtText(message, code, atMs) : `${message} ${failureAdvice(code, atMs)}`;
 
-/** For the post's owner. */
 export function limitMessage({ scope, untilMs }: NetworkLimit): string {
   const whose = {
     channel: 'The network limits how often this account may post',

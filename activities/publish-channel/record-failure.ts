@@ -142,7 +142,6 @@ async function recordForOthers(
   }
 }
 
-/** Names the part of a thread, or the first comment, that failed, and the URLs of the live parts. */
 function describePart(
   { rules }: Pick<ActivityDeps, 'rules'>,
   { platform }: Pick<PublishJob, 'platform'>,

@@ -64,7 +64,6 @@ export async function sendThread(attempt: PublishAttempt): Promise<Live> {
   }
 }
 
-/** Reconciles open parts, and returns the ledger with an entry for each part to send. */
 async function readied(
   attempt: PublishAttempt,
   known: readonly LedgerEntry[],
@@ -118,7 +117,6 @@ type Progress = {
   readonly remaining: readonly LedgerEntry[];
   /** The ones to send next. */
   readonly step: readonly LedgerEntry[];
-  /** Sent ones. */
   readonly before: readonly LedgerEntry[];
 };
 

@@ -14,9 +14,7 @@ import type { ActivityDeps } from '../deps.ts';
 
 type Asking = {
   readonly deps: ActivityDeps;
-  /** Aborts when the worker stops. */
   readonly stopped: AbortSignal;
-  /** Timeout of one adapter call, in milliseconds. */
   readonly askTimeoutMs: number;
   /** In milliseconds since 1970, for a call on request, which needs a slot at its server; otherwise null. */
   readonly requestedAtMs: number | null;
@@ -31,11 +29,8 @@ export type RefreshContext = Asking & {
   readonly counts: RefreshCounts;
 };
 
-/** Counts posts per channel. */
 export type RefreshCounts = {
-  /** Metrics were read and stored. */
   read: number;
-  /** The network says that the post no longer exists. */
   gone: number;
   /** Not readable now: a rate limit, a channel without access, or a network that is read less often. */
   postponed: number;

@@ -21,7 +21,6 @@ type Claiming = {
   readonly platform: string;
   /** Shortest interval between reads of a post, in milliseconds; null if the network has no metrics. */
   readonly everyMs: number | null;
-  /** Restricts the claim to this post. */
   readonly post: { readonly workspaceId: string; readonly postId: string } | null;
   /** Channels that are being read, which are skipped so that a large one does not take every slot. */
   readonly busyChannels: readonly string[];
@@ -179,7 +178,6 @@ async function leftOfShare(
   return Math.ceil(readsPerMonth / Math.max(1, workspaces)) - own;
 }
 
-/** Returns reads that were not made or that the network refused. */
 export const giveBackReads = (
   { orm }: Pick<ActivityDeps, 'orm'>,
   platform: string,
@@ -194,7 +192,6 @@ export const giveBackReads = (
 
 const monthOf = (at: Date): string => at.toISOString().slice(0, 8) + '01';
 
-/** Returns a random time on the first day of the next month. */
 export function nextMonthAt(now: Date): Date {
   const firstMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
   return new Date(firstMs + Math.floor(Math.random() * 24 * 3_600_000));

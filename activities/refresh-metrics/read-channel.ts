@@ -100,7 +100,6 @@ const isRefusal = (error: unknown): boolean =>
   error instanceof NetworkError &&
   ['access_lost', 'permission_missing', 'rate_limited'].includes(error.code);
 
-/** Delays until the next read, in milliseconds. */
 const [soonMs, failedMs, refusedMs] = [60_000, 15 * 60_000, 3_600_000];
 
 /**

@@ -11,7 +11,6 @@ import { rescheduleRows, type DueRow, type RescheduledRow } from './due-reads.ts
 type Batch = {
   /** All of one channel. */
   readonly rows: readonly DueRow[];
-  /** Time before the request. */
   readonly readAt: Date;
   /** Keyed by the network's id of a post. */
   readonly readings: ReadonlyMap<string, PostReading>;

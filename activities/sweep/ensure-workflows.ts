@@ -23,14 +23,11 @@ const [batchSize, width] = [500, 20];
 const maxUnanswered = 5;
 
 export type Ensured = {
-  /** Rows whose state Temporal returned. */
   looked: number;
   unanswered: number;
-  /** Posts without a running workflow. */
   workflowGone: number;
   /** Overdue posts whose workflow slept until another time. */
   overdue: number;
-  /** Deliveries without a running workflow. */
   deliveriesGone: number;
 };
 
@@ -51,7 +48,6 @@ type Kind = {
   /** The version that Temporal has. The relay starts the workflows of rows whose version is higher. */
   readonly synced: RawBuilder<unknown>;
   readonly isOpen: RawBuilder<unknown>;
-  /** The row is to be checked now. */
   readonly isTurn: (at: At) => RawBuilder<unknown>;
   /** The row is so late that its workflow must not sleep. */
   readonly isLate: (at: At) => RawBuilder<unknown>;
@@ -87,7 +83,6 @@ const draftsBeingSent: Kind = {
   dueAt: sql`one.updated_at`,
 };
 
-/** Posts that are being removed from their networks. */
 const removals: Kind = {
   ...draftsBeingSent,
   ask: 'ofRemoval',
@@ -171,7 +166,6 @@ function claim({ orm, now }: ActivityDeps, kind: Kind): Promise<Row[]> {
   );
 }
 
-/** Requests the state of each row's workflow, until the time is up or Temporal does not answer. */
 async function statesOf(
   { workflows }: ActivityDeps,
   { ask }: Kind,
@@ -215,7 +209,6 @@ async function thatMayWake(
   return late.filter((row) => awake.has(row));
 }
 
-/** SQL: the ids, workspaces and versions of rows. */
 const listed = (rows: readonly Row[]): RawBuilder<unknown> =>
   sql`unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map((row) => row.workspace_id)}::uuid[],
     ${rows.map(({ version }) => version)}::int[]) as seen (id, workspace_id, version)`;

@@ -127,7 +127,6 @@ const markFiles: Deletion = (workspaceId) => sql`
       returning 1)
   select count(*)::int as found, count(*)::int as gone from gone`;
 
-/** Files without bytes. */
 const deleteFiles: Deletion = (workspaceId) => sql`
   with gone as (
       delete from media_files where workspace_id = ${workspaceId} and stored_at is null returning 1)

@@ -6,13 +6,11 @@ import { describeError } from '../../runtime/logger.ts';
 import { ensureWorkflows, type Ensured } from './ensure-workflows.ts';
 import { purgeWorkspaces } from './purge-workspaces.ts';
 
-/** Counts of a sweep. */
 export type Swept = Ensured & {
   /** Channels whose owners were warned to connect them again soon. */
   readonly channelsAtRisk: number;
   /** Channels whose access ended, with an event for their owners. */
   readonly channelsLost: number;
-  /** Purged rows that were past their retention. */
   readonly forgotten: number;
 };
 
@@ -22,7 +20,6 @@ const shareMs = 15_000;
 /** Longest time in which a sweep purges deleted workspaces, in milliseconds. */
 const purgeMs = 30_000;
 
-/** Safe to repeat and to run concurrently. */
 export async function sweep(deps: ActivityDeps): Promise<Swept> {
   const ensured = await ensureWorkflows(deps, shareMs);
   const { warned: channelsAtRisk, ended: channelsLost } = await sweepGrants(deps);

@@ -25,7 +25,6 @@ import type { UnpublishRequest } from './unpublish-request.ts';
 
 export type RemovalRequest = UnpublishRequest & { readonly postChannelId: string };
 
-/** The removal of a post from one channel. Each attempt reads it again. */
 type Removal = RemovalRequest &
   ChannelAccount & {
     readonly isDisconnected: boolean;
@@ -34,7 +33,6 @@ type Removal = RemovalRequest &
     readonly parkedUntil: Date | null;
     /** The rate limit with the latest end, which may have passed. */
     readonly limit: NetworkLimit | null;
-    /** The live parts, in order. */
     readonly live: readonly LedgerEntry[];
   };
 
@@ -210,7 +208,6 @@ async function endUnsupported(
   return { status: 'unsupported', code: null };
 }
 
-/** Stores the state of a removal that has not ended. */
 async function store(
   em: Em,
   { workspaceId, postChannelId, unpublish }: Removal,

@@ -9,7 +9,6 @@ import type { ActivityDeps } from '../deps.ts';
 
 export type UnpublishRequest = { readonly workspaceId: string; readonly postId: string };
 
-/** Returns the channels that a post is still to be removed from. */
 export const readUnpublish = (
   { orm }: Pick<ActivityDeps, 'orm'>,
   { workspaceId, postId }: UnpublishRequest,
