@@ -53,18 +53,6 @@ for (const platform of platforms) {
   });
 }
 
-test('a sandbox organisation of LinkedIn has its page on the sandbox', async (t) => {
-  const { url } = await openSandbox(t);
-  const connector = connectors.linkedin!;
-  const values = { ...connector.sandbox(url), organization: '1000' };
-  const organization = await connector.connect(egressTo(t, url), values);
-  t.is(organization.displayName, 'Demo Page');
-  const page = profileUrls['linkedin']?.(organization) ?? '';
-  t.is(page, `${url}/linkedin/company/1000/`);
-  const { status } = await fetch(page);
-  t.is(status, 200);
-});
-
 const did = 'did:plc:aaaaaaaaaaaaaaaaaaaaaaaa';
 const accounts = {
   x: { handle: '@ana' },

@@ -8,7 +8,6 @@ const settings: readonly (readonly [RegExp, Part])[] = [
   [/PUNCTUAL_TEST_TEMPORAL_ADDRESS/v, 'temporal'],
   [/PUNCTUAL_TEST_GOTOSOCIAL_/v, 'gotosocial'],
   [/PUNCTUAL_TEST_(?:PDS|PLC)_/v, 'pds'],
-  [/PUNCTUAL_TEST_APP_VIEW_PACKAGES/v, 'app-view'],
   [/PUNCTUAL_TEST_SERVER_PATH/v, 'test-server'],
   [/PUNCTUAL_TEST_S3_/v, 'versitygw'],
   [/PUNCTUAL_TEST_GCS_/v, 'gcs-emulator'],

@@ -6,7 +6,6 @@ export type Part =
   | 'temporal'
   | 'gotosocial'
   | 'pds'
-  | 'app-view'
   | 'test-server'
   | 'versitygw'
   | 'gcs-emulator'

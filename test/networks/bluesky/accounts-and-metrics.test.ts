@@ -218,14 +218,3 @@ test('25 posts are one request, and it and its answer match the lexicon', async 
   const body: unknown = await answer.json();
   t.notThrows(() => lexicons.assertValidXrpcOutput(method, body));
 });
-
-test('an error with a success status does not change the number of followers', async (t) => {
-  const { account } = await atSandbox(t);
-  const proxy = await lossyProxy(t, account.baseUrl);
-  const connection = openConnection(t, account, { baseUrl: proxy.url });
-  const asks = { method: 'GET', path: /\/xrpc\/app\.bsky\.actor\.getProfile\?/v };
-  const body = '{"error":"Try again later"}';
-  proxy.plan(asks, { kind: 'overruled', answer: { status: 200, body } });
-  const error = await t.throwsAsync(async () => reader.followers?.(connection));
-  t.like(error, { code: 'network_unavailable' });
-});

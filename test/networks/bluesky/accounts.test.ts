@@ -151,41 +151,6 @@ test('one login renews a session that the server refuses', async (t) => {
   }
 });
 
-test('a token of a megabyte, which no honest server issues, is not stored', async (t) => {
-  const { account } = shared();
-  const proxy = await lossyProxy(t, account.baseUrl);
-  const body = JSON.stringify({
-    did: account.remoteId,
-    handle: 'a.test',
-    accessJwt: `${forged(3600)}${'x'.repeat(1_000_000)}`,
-  });
-  proxy.plan(
-    { method: 'POST', path: /createSession/ },
-    { kind: 'refused', answer: { status: 200, body } },
-  );
-  const connection = openConnection(t, account, { baseUrl: proxy.url, session: null });
-  await t.throwsAsync(publish(blueskyNetwork, connection, partsOf('Hi')), { name: 'NetworkError' });
-  t.deepEqual(connection.saved, []);
-});
-
-test('the next post repeats a failed login', async (t) => {
-  const { account } = shared();
-  const proxy = await lossyProxy(t, account.baseUrl);
-  const http = egressTo(t, proxy.url);
-  const post = () =>
-    publish(
-      blueskyNetwork,
-      openConnection(t, account, { baseUrl: proxy.url, session: null, http }),
-      partsOf('Hi'),
-    );
-  proxy.plan(
-    { method: 'POST', path: /createSession/ },
-    { kind: 'refused', answer: { status: 503 } },
-  );
-  await t.throwsAsync(post(), { code: 'network_unavailable' });
-  t.is((await post()).sent.length, 1);
-});
-
 test('after the app password is revoked, the next login loses access', async (t) => {
   const { account, person } = await connected(t);
   await person.revokeAppPassword();
@@ -252,15 +217,6 @@ test('an unknown handle and an invalid URL stay plain text', async (t) => {
 
   const [post] = await records();
   t.like(post?.record, { text, facets: undefined });
-});
-
-test('a thread resolves each handle once', async (t) => {
-  const { account, person } = shared();
-  const proxy = await lossyProxy(t, account.baseUrl);
-  const connection = openConnection(t, account, { baseUrl: proxy.url });
-  const parts = partsOf(`@${person.handle} one`, `@${person.handle} two`);
-  await blueskyNetwork.prepare(connection, parts, Date.now());
-  t.is(proxy.seen.length, 1);
 });
 
 test('while handles cannot be resolved, the post waits and keeps its mention', async (t) => {

@@ -244,20 +244,6 @@ test('a page’s title and description become single lines of limited length', (
   t.is(pageFacts(`<title>${'😀'.repeat(400)}</title>`).title, `${'😀'.repeat(299)}…`);
 });
 
-test('an SVG before a page’s metadata hides none of it', (t) => {
-  for (const drawing of [
-    '<svg><style/></svg>',
-    '<svg><script/></svg>',
-    '<svg><title/><path d="x"/></svg>',
-    '<svg><title><![CDATA[x]]></title></svg>',
-    '<svg><svg><path/></svg><style/></svg>',
-  ]) {
-    t.is(pageFacts(`${drawing}<title>Of the page</title>`).title, 'Of the page', drawing);
-    const page = `${drawing}<meta property="og:title" content="Of the page">`;
-    t.is(pageFacts(page).title, 'Of the page', drawing);
-  }
-});
-
 test('a page of endlessly nested tags is read in time linear to its length', (t) => {
   for (const piece of ['<b>', '<x></y>', '<svg>', '<title>', '<p a=1 ', '<form>']) {
     const page = `<title>Deep</title>${piece.repeat(2_000_000 / piece.length)}`;

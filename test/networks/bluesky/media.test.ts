@@ -14,7 +14,7 @@ import { picture } from '../../support/media-files.ts';
 import { needs } from '../../support/needs.ts';
 import { openConnection, waysOutTo } from '../connection.ts';
 import { fileOf, videoFile, pictureFile } from '../files.ts';
-import { partsWith, publish, nextStep, partsOf, sendStep, throughDatabase } from '../publish.ts';
+import { partsWith, publish, nextStep, partsOf } from '../publish.ts';
 import { blobBytes, connected } from './bench.ts';
 import { processed, videoServiceBefore, type ServiceAnswers } from './video-service.ts';
 
@@ -176,18 +176,6 @@ test('a smaller version of an image over the limit is live, and the post has a w
   const bytes = await blobBytes(person.agent, images[1]?.image as BlobRef);
   t.true(bytes.length <= 2_000_000);
   t.like(await sharp(bytes).metadata(), { format: 'jpeg', width: 1000, height: 800 });
-});
-
-test('an attempt in another process encodes an image again, and the post is still found', async (t) => {
-  const { account, records, connection } = await connected(t);
-  const parts = partsWith([await largeFile('large.png')], 'Look');
-  const prepared = throughDatabase(await blueskyNetwork.prepare(connection, parts, Date.now()));
-  const other = openConnection(t, account);
-  const step = nextStep(blueskyNetwork, prepared, []);
-
-  const sent = await sendStep(blueskyNetwork, other, step);
-  t.is((await records()).length, 1);
-  t.deepEqual(await blueskyNetwork.reconcile(other, step), { kind: 'found', candidates: [sent] });
 });
 
 test('an image that cannot be decoded prevents the post', async (t) => {

@@ -83,18 +83,6 @@ test('a post that a restored database prepares anew is refused by the server, an
   t.like(await t.throwsAsync(publish(bluesky, connection, edited)), { code: 'unconfirmed' });
 });
 
-test('equal texts in two posts are two posts, and each is found separately', async (t) => {
-  const { records, connection } = await connected(t);
-  const first = await publish(bluesky, connection, partsOf('Same'));
-  const second = await publish(bluesky, connection, partsOf('Same'));
-
-  t.is((await records()).length, 2);
-  for (const { prepared, sent } of [first, second]) {
-    const finding = await bluesky.reconcile(connection, nextStep(bluesky, prepared, []));
-    t.deepEqual(finding, { kind: 'found', candidates: [sent] });
-  }
-});
-
 test('a thread is found although its owner deleted a part since', async (t) => {
   const { person, connection } = await connected(t);
   const { prepared, sent } = await publish(bluesky, connection, partsOf('One', 'Two'));
@@ -186,33 +174,6 @@ test('a record refers to its images by their bytes, with their aspect ratio', as
   }
 });
 
-test('the same image can be used twice, in one post and in two', async (t) => {
-  const { records, connection } = await connected(t);
-  const file = await pictureFile();
-  const { prepared, sent } = await publish(bluesky, connection, partsWith([file, file], 'Twice'));
-  await publish(bluesky, connection, partsWith([file], 'Again'));
-  const again = await sendStep(
-    bluesky,
-    connection,
-    nextStep(bluesky, throughDatabase(prepared), []),
-  );
-
-  t.deepEqual(again, sent);
-  t.is((await records()).length, 2);
-});
-
-test('the server decides a file’s type: an animated PNG is published as one', async (t) => {
-  const { records, connection } = await connected(t);
-  const png = (await pictureFile()).bytes;
-  const control = Buffer.from('000000086163544c0000000100000000b92d70f3', 'hex'); // acTL: one frame, for ever.
-  const animated = Buffer.concat([png.subarray(0, 33), control, png.subarray(33)]);
-  const file = fileOf(animated, { name: 'a.png', type: 'image/png' });
-  await publish(bluesky, connection, partsWith([file], 'Moving'));
-
-  const [live] = await records();
-  t.like(live?.record.embed, { images: [{ image: { mimeType: 'image/apng' } }] });
-});
-
 test('files that a record cannot combine prevent the post', async (t) => {
   const { records, connection } = await connected(t);
   const [picture, video] = [await pictureFile(), await videoFile()];
@@ -244,17 +205,6 @@ test("a file that the server refuses prevents the post, with the server's messag
     t.regex(error?.message ?? '', /HTTP 4\d\d\): ".+"/, what);
   }
   t.deepEqual(await records(), []);
-});
-
-test('without a session, one login is enough for the files and the post', async (t) => {
-  const { account } = await connected(t);
-  const proxy = await lossyProxy(t, account.baseUrl);
-  const connection = openConnection(t, account, { baseUrl: proxy.url, session: null });
-  const files = [await pictureFile(), await pictureFile(), await pictureFile()];
-  await publish(bluesky, connection, partsWith(files, 'Three'));
-
-  const count = (method: string) => proxy.seen.filter(({ path }) => path.endsWith(method)).length;
-  t.deepEqual([count('createSession'), count('uploadBlob'), count('applyWrites')], [1, 3, 1]);
 });
 
 test('a token that expires between two files is renewed, and the file sent again', async (t) => {

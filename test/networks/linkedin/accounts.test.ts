@@ -1,7 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { connectLinkedin } from '../../../networks/linkedin/connect.ts';
 import { linkedin as entry } from '../../../networks/linkedin/entry.ts';
-import { NetworkError } from '../../../networks/network.ts';
 import { openSandbox } from '../../sandbox/open-sandbox.ts';
 import { egressTo, openConnection } from '../connection.ts';
 import { connectBy, loaded } from '../oauth/connect-by.ts';
@@ -73,15 +72,6 @@ test('an error names wrong settings, and missing ones default to LinkedIn’s ow
     t.regex(problemsOf({ PUNCTUAL_LINKEDIN_VERSION: wrong })[0] ?? '', /a year and a month/);
   }
   t.is(problemsOf({ PUNCTUAL_LINKEDIN_API_URL: 'nowhere' }).length, 1);
-});
-
-test('credentials of another shape lose access', async (t) => {
-  const { account } = await connected(t);
-  for (const credentials of [null, {}, { accessToken: 'a\nb' }, { accessToken: 1 }]) {
-    const connection = openConnection(t, account, { credentials });
-    const attempt = publish(linkedin, connection, partsOf('Hi'));
-    t.like(await t.throwsAsync(attempt, { instanceOf: NetworkError }), { code: 'access_lost' });
-  }
 });
 
 const dayMs = 86_400_000;

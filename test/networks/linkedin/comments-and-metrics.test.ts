@@ -42,38 +42,6 @@ test('if the versioned API refuses a comment as partners only, the older API acc
   t.is(proxy.seen.at(-1)?.headers['linkedin-version'], undefined);
 });
 
-test('an accepted comment is published, whatever form its id has in the answer', async (t) => {
-  const { account, proxy, connection, step } = await commenting(t);
-  const [post] = step.sent;
-  const activity = 'urn:li:activity:7001';
-  const ofActivity = `urn:li:comment:(${activity},7002)`;
-  const json = { 'content-type': 'application/json' };
-  const cases: readonly [object | string, Record<string, string>, string][] = [
-    [{ $URN: ofActivity }, {}, ofActivity],
-    [{ commentUrn: ofActivity, id: '7002', object: post?.remoteId }, {}, ofActivity],
-    [{ id: '7002', object: activity }, {}, ofActivity],
-    [{ object: activity }, { 'x-restli-id': '7002' }, ofActivity],
-    ['', { 'x-restli-id': '7002' }, `urn:li:comment:(${post?.remoteId},7002)`],
-    ['', { 'x-restli-id': ofActivity }, ofActivity],
-  ];
-  for (const status of [200, 201]) {
-    for (const [body, headers, remoteId] of cases) {
-      const answer = { status, headers: { ...json, ...headers }, body: JSON.stringify(body) };
-      proxy.plan(requests.comments, { kind: 'refused', answer });
-      const [sent] = await sendStep(linkedin, connection, step);
-      t.is(sent?.remoteId, remoteId, JSON.stringify(body));
-      t.true(sent?.url.startsWith(`${account.baseUrl}/feed/update/${post?.remoteId}/?commentUrn=`));
-    }
-  }
-
-  for (const body of ['', '{}', 'null', '<html>', '{"$URN":5}']) {
-    proxy.plan(requests.comments, { kind: 'refused', answer: { status: 201, body } });
-    const [sent] = await sendStep(linkedin, connection, step);
-    t.is(sent?.url, post?.url, body);
-    t.not(sent?.remoteId, post?.remoteId);
-  }
-});
-
 test('a comment whose answer was lost is found, and another member’s is not mistaken for it', async (t) => {
   const { account, proxy, connection, step, posts } = await commenting(t);
   t.like(await linkedin.reconcile(connection, step), { kind: 'absent' });
@@ -86,35 +54,6 @@ test('a comment whose answer was lost is found, and another member’s is not mi
   const other = { ...account, remoteId: 'urn:li:person:other' };
   const asOther = openConnection(t, other, { baseUrl: proxy.url });
   t.like(await linkedin.reconcile(asOther, step), { kind: 'absent' });
-});
-
-test('a lost comment is found under every form of its id, and invalid elements are skipped', async (t) => {
-  const { account, control, proxy, connection, step, posts } = await commenting(t);
-  proxy.plan(requests.comments, { kind: 'lost' });
-  await t.throwsAsync(sendStep(linkedin, connection, step));
-  const [, live] = await posts();
-  const found = { kind: 'found', candidates: { 0: { 0: { remoteId: live?.remoteId } } } } as const;
-  t.like(await linkedin.reconcile(connection, step), found);
-  await control('comment-urn');
-  t.like(await linkedin.reconcile(connection, step), found);
-
-  const common = {
-    actor: account.remoteId,
-    message: { text: 'First!' },
-    created: { time: Date.now() },
-  };
-  const elements = [
-    5,
-    { actor: 7 },
-    { actor: 'urn:li:person:x' },
-    { ...common, id: '1', object: 'urn:li:activity:2' },
-  ];
-  const reading = { method: 'GET', path: /\/comments\?/ };
-  const answer = { status: 200, body: JSON.stringify({ elements }) };
-  proxy.plan(reading, { kind: 'refused', answer });
-  t.like(await linkedin.reconcile(connection, step), {
-    candidates: { 0: { 0: { remoteId: 'urn:li:comment:(urn:li:activity:2,1)' } }, length: 1 },
-  });
 });
 
 test('a lost comment stays unconfirmed if the app cannot read comments', async (t) => {

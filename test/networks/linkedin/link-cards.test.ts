@@ -183,15 +183,6 @@ test('a post whose card LinkedIn refuses is published without it, with a warning
   t.true(sent?.warning?.endsWith(says), sent?.warning);
 });
 
-test('after a lost answer to a post without its refused card, nothing is sent again', async (t) => {
-  const { proxy, connection, stepOf, posts } = await posting(t, page(tags));
-  proxy.plan(requests.posts, { kind: 'refused', answer: { status: 422 } });
-  proxy.plan(requests.posts, { kind: 'lost' });
-  const error = await t.throwsAsync(sendStep(linkedin, connection, await stepOf()));
-  t.like(error, { code: 'unconfirmed', accepted: 'unknown' });
-  t.is((await posts()).length, 1);
-});
-
 test('a doubted post whose card is refused fails', async (t) => {
   const world = await posting(t, page(tags), selfServe);
   const { proxy, connection, stepOf, posts } = world;

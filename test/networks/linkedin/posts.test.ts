@@ -134,23 +134,6 @@ test('without a doubted part, a duplicate is an error', async (t) => {
   t.regex(error.message, /has this post already.*duplicate of urn:li:share:\d+/);
 });
 
-test('a post of last year is not taken for a doubted one', async (t) => {
-  const { account, connection } = await connected(t, { token: selfServe });
-  const prepared = await linkedin.prepare(
-    connection,
-    partsOf('Old #sandbox-duplicate'),
-    Date.now(),
-  );
-  const doubted = prepared.map((part) => {
-    const data = { ...Object(part.data), isDoubted: true };
-    return Object.assign(part, { data });
-  });
-  const attempt = sendStep(linkedin, connection, nextStep(linkedin, doubted, []));
-  const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
-  t.like(error, { code: 'duplicate', accepted: 'no', existing: undefined });
-  t.deepEqual(await listed(account), []);
-});
-
 test('while LinkedIn gives no clear answer about a doubted post, it stays doubted', async (t) => {
   const lost = await lostWith(t, selfServe);
   const step = await again(t, lost);
@@ -158,27 +141,6 @@ test('while LinkedIn gives no clear answer about a doubted post, it stays doubte
     lost.proxy.plan(requests.posts, { kind: 'refused', answer: { status, body: '{}' } });
     t.like(await t.throwsAsync(sendStep(linkedin, lost.connection, step)), { accepted: 'unknown' });
   }
-});
-
-test('a second send refers to the same images, so that LinkedIn detects the duplicate', async (t) => {
-  const { account } = await connected(t, { token: selfServe });
-  const proxy = await lossyProxy(t, account.baseUrl);
-  const connection = openConnection(t, account, { baseUrl: proxy.url });
-  const parts = partsWith([await pictureFile(), await pictureFile()], 'Pictures');
-  const prepared = await linkedin.prepare(connection, parts, Date.now());
-  const step = nextStep(linkedin, prepared, []);
-  proxy.plan(requests.posts, { kind: 'lost' });
-  await t.throwsAsync(sendStep(linkedin, connection, step));
-  const finding = await linkedin.reconcile(connection, step);
-  const [data = null] = finding.kind === 'absent' ? (finding.data ?? []) : [];
-  const uploads = proxy.seen.filter(({ method }) => method === 'PUT').length;
-  const resent = { ...step, parts: step.parts.map((part) => Object.assign(part, { data })) };
-  const error = await t.throwsAsync(sendStep(linkedin, connection, resent));
-
-  t.like(error, { code: 'duplicate', existing: { length: 1 } });
-  t.is(uploads, 2);
-  t.is(proxy.seen.filter(({ method }) => method === 'PUT').length, 2);
-  t.is((await listed(account)).length, 1);
 });
 
 test('a lost post with only an image stays unconfirmed if the app cannot read posts', async (t) => {

@@ -8,7 +8,7 @@ import type { Connection, ThreadPart } from '../../../networks/network.ts';
 import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { egressTo, openConnection } from '../connection.ts';
 import { fileOf, pictureFile, videoFile, type TestPartMedia } from '../files.ts';
-import { nextStep, partsWith, publish, sendStep } from '../publish.ts';
+import { nextStep, partsWith, sendStep } from '../publish.ts';
 import { articleOf, bench, connected, linkedin, requests, selfServe } from './bench.ts';
 
 /** A video of three ranges, extended by a free box, which is part of the format. */
@@ -149,30 +149,6 @@ test('if LinkedIn does not show an image’s status, a later attempt posts it on
   t.is((await posts()).length, 1);
 });
 
-test('a post waits once, for some seconds, for a video whose status LinkedIn does not show', async (t) => {
-  const { control, proxy, attempt, step, posts } = await posting(t, [await videoFile()], selfServe);
-  await control('slow');
-  await sendStep(linkedin, attempt(), step);
-  t.is((await posts()).length, 1);
-  t.true(proxy.seen.some(({ method, path }) => method === 'GET' && /\/videos\//.test(path)));
-
-  const beforeMs = performance.now();
-  const again = sendStep(linkedin, attempt(), step);
-  t.like(await t.throwsAsync(again), { code: 'duplicate' });
-  t.true(performance.now() - beforeMs < 9000, 'a later attempt does not wait');
-  t.is(proxy.seen.filter(({ path }) => /videos\?action=initialize/.test(path)).length, 1);
-});
-
-test('an attempt that ends during this wait leaves the video to the next one', async (t) => {
-  const { attempt, step, posts } = await posting(t, [await videoFile()], selfServe);
-  const over = new AbortController();
-  const ended = sendStep(linkedin, attempt({ signal: over.signal }), step);
-  setTimeout(() => over.abort(new Error('The attempt has timed out.')), 3000);
-  t.like(await t.throwsAsync(ended), { code: 'network_unavailable', accepted: 'no' });
-  await sendStep(linkedin, attempt(), step);
-  t.is((await posts()).length, 1);
-});
-
 test('an attempt that ends while LinkedIn processes a video leaves it to the next one', async (t) => {
   const { control, proxy, attempt, step, posts } = await posting(t, [await videoFile()]);
   await control('slow');
@@ -247,21 +223,4 @@ test('an upload URL gets no token unless it is LinkedIn’s, and none that egres
   proxy.plan({ method: 'GET', path: /\/images\// }, { kind: 'refused', answer: { status: 503 } });
   await t.throwsAsync(sendStep(linkedin, attempt({ http }), step));
   t.deepEqual(foreign.told, [undefined]);
-});
-
-test('a comment accepts no files', async (t) => {
-  const { connection } = await connected(t);
-  const parts = partsWith([], 'Post', 'Comment');
-  const { sent } = await publish(linkedin, connection, parts.slice(0, 1));
-  const [comment] = await linkedin.prepare(
-    connection,
-    parts.slice(1).map((part) => Object.assign(part, { media: [] })),
-    Date.now(),
-  );
-  const withFile = { ...comment, media: [await pictureFile()] } as typeof comment;
-  const step = { parts: withFile ? [withFile] : [], sent };
-  t.like(await t.throwsAsync(sendStep(linkedin, connection, step)), {
-    code: 'media_refused',
-    accepted: 'no',
-  });
 });

@@ -11,7 +11,6 @@ import { rules } from '../../../networks/mastodon/rules.ts';
 import { NetworkError } from '../../../networks/network.ts';
 import { refreshLimits } from '../../../worker/keep-limits.ts';
 import type { Json } from '../../../domain/json-schema.ts';
-import { openSandbox } from '../../sandbox/open-sandbox.ts';
 import { createSealer } from '../../../runtime/secrets.ts';
 import { freshDatabase } from '../../support/database.ts';
 import { testLog } from '../../support/temporal.ts';
@@ -103,14 +102,6 @@ test('a server that does not answer keeps its stored limits, and delays no other
   t.deepEqual(asked.toSorted(), ['https://away.example', 'https://b.example']);
 });
 
-test('limits are read without credentials, and not from a server of another kind', async (t) => {
-  const { url } = await openSandbox(t);
-  const limits = await readLimits(egressTo(t, url), `${url}/mastodon`);
-  t.like(limits, { maxCharacters: 500, maxDescription: 1500, maxMediaAttachments: 4 });
-  const attempt = readLimits(egressTo(t, url), `${url}/nowhere`);
-  t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', accepted: 'no' });
-});
-
 test('limits are also read from a server with only the first version of the call', async (t) => {
   const instance = {
     uri: 'https://pleroma.example',
@@ -146,40 +137,6 @@ test('a server that announces no limits has those of Mastodon', (t) => {
   t.like(mastodonSettings({}), { maxCharacters: 500, maxMediaAttachments: 4 });
 });
 
-test('every limit that a server announces is stored', (t) => {
-  const settings = settingsOf({
-    configuration: {
-      statuses: {
-        max_characters: 1,
-        max_media_attachments: 2,
-        characters_reserved_per_url: 3,
-      },
-      media_attachments: {
-        supported_mime_types: ['image/png'],
-        image_size_limit: 4,
-        image_matrix_limit: 5,
-        video_size_limit: 6,
-        video_frame_rate_limit: 7,
-        video_matrix_limit: 8,
-        description_limit: 9,
-      },
-    },
-  });
-  t.deepEqual(settings, {
-    maxCharacters: 1,
-    maxMediaAttachments: 2,
-    charactersReservedPerUrl: 3,
-    mediaTypes: ['image/png'],
-    maxImageBytes: 4,
-    maxImagePixels: 5,
-    maxVideoBytes: 6,
-    maxVideoPixels: 8,
-    maxVideoFrameRate: 7,
-    maxDescription: 9,
-  });
-  t.deepEqual(mastodonSettings(settings), settings);
-});
-
 test("an invalid limit is left out, and the server's other limits are stored", (t) => {
   const settings = settingsOf({
     configuration: {
@@ -198,15 +155,4 @@ test("an invalid limit is left out, and the server's other limits are stored", (
     },
   });
   t.deepEqual(settings, { maxCharacters: 1000, maxVideoBytes: 1024 });
-});
-
-test("of a server's media types, images and videos are stored", (t) => {
-  const typesIn = (told: unknown) =>
-    settingsOf({ configuration: { media_attachments: { supported_mime_types: told } } }).mediaTypes;
-  const told = ['audio/ogg', 'image/png', 7, null, { toString: 1 }, 'text/html', 'video/mp4'];
-  t.deepEqual(typesIn(told), ['image/png', 'video/mp4']);
-  for (const useless of [undefined, 'image/png', ['audio/ogg'], [`image/${'x'.repeat(1000)}`]]) {
-    t.is(typesIn(useless), undefined);
-  }
-  t.is(typesIn(Array.from({ length: 100_000 }, () => 'image/png')), undefined);
 });

@@ -3,7 +3,6 @@ import { createRestAPIClient } from 'masto';
 import { mastodonNetwork } from '../../../networks/mastodon/adapter.ts';
 import { connectMastodon } from '../../../networks/mastodon/connect.ts';
 import { mastodon } from '../../../networks/mastodon/entry.ts';
-import { rules } from '../../../networks/mastodon/rules.ts';
 import { freePort } from '../../../scripts/ports.ts';
 import { defaultScopes, mastodonAccount } from '../../support/accounts.ts';
 import { openBrowser } from '../../support/browser.ts';
@@ -13,7 +12,6 @@ import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { animation } from '../../support/media-files.ts';
 import { needs } from '../../support/needs.ts';
 import { egressTo, openConnection } from '../connection.ts';
-import { against, filesOf, image, textOf, times, video } from '../content.ts';
 import { fileOf, pictureFile, playableVideo } from '../files.ts';
 import { loaded } from '../oauth/connect-by.ts';
 import { beginning, contextFor, redirectUri, registeredApps, state } from '../oauth/context.ts';
@@ -56,23 +54,6 @@ test("a token connects its account, with the server's limits", async (t) => {
       maxDescription: 1500,
     },
   });
-});
-
-test("posts are validated by the connected server's limits", async (t) => {
-  const { settings } = (await connected(t)).account;
-  const server = against(rules, JSON.parse(JSON.stringify(settings)));
-
-  server.takes(t, textOf('x'.repeat(5000)));
-  server.takes(t, filesOf(...times(6, image({ sizeBytes: 40 * 1024 * 1024 }))));
-  server.takes(t, filesOf(video({ type: 'video/matroska' })));
-  for (const refused of [
-    textOf('x'.repeat(5001)),
-    filesOf(...times(7, image())),
-    filesOf(video({ sizeBytes: 40 * 1024 * 1024 + 1 })),
-    filesOf(image({ type: 'image/avif' })),
-  ]) {
-    t.is(rules.validate(refused, settings).errors.length, 1);
-  }
 });
 
 test('an invalid token does not connect', async (t) => {
@@ -175,15 +156,6 @@ test("a file that the server cannot process is refused with its name and the ser
   t.deepEqual(await statuses(), []);
 });
 
-test('one refused file of several prevents the post', async (t) => {
-  const { connection, statuses } = await behindProxy(t);
-  const noPicture = fileOf(Buffer.from('no picture '.repeat(30)), { name: 'notes.png' });
-  const files = [await pictureFile(), noPicture];
-  const attempt = publish(mastodonNetwork, connection, partsWith(files, 'Hi'));
-  t.like(await t.throwsAsync(attempt), { code: 'media_refused' });
-  t.deepEqual(await statuses(), []);
-});
-
 test('a token that may not upload files lacks the permission', async (t) => {
   const { connection, statuses } = await behindProxy(
     t,
@@ -261,18 +233,6 @@ test('an account connects on its server, and its token publishes', async (t) => 
   // The code works only once.
   const again = await t.throwsAsync(oauth.finish(finish));
   t.is(again?.name, 'OauthError');
-});
-
-test('a server registers this service once, and again if it does not know the app', async (t) => {
-  const { url, apps, begin } = await opened(t);
-  const [first, second] = [await begin(), await begin()];
-  const idIn = (link: string) => new URL(link).searchParams.get('client_id') ?? '';
-  t.is(idIn(second.url), idIn(first.url));
-  const kept = { clientId: idIn(first.url), clientSecret: 'another-secret' };
-  apps.kept.set(`${url} ${redirectUri}`, kept);
-  const third = await begin();
-  t.not(idIn(third.url), idIn(first.url));
-  t.is(apps.kept.get(`${url} ${redirectUri}`)?.clientId, idIn(third.url));
 });
 
 test('a callback with another state connects nothing', async (t) => {

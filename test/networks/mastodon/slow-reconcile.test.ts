@@ -95,30 +95,6 @@ for (const length of [690_000, 100_000]) {
   });
 }
 
-test.serial('a text that its server expanded to long links is found', async (t) => {
-  const link =
-    '<span class="h-card" translate="no"><a href="https://a-rather-long-name.social.example/@a" class="u-url mention" ' +
-    'target="_blank" rel="nofollow noopener noreferrer">@<span>a</span></a></span> ';
-  const statuses = statusesOf(1, `<p>${link.repeat(160)}</p>`);
-  t.like(await reconcile(t, { text: '@a '.repeat(160), statuses }), { kind: 'found' });
-});
-
-test.serial('the event loop runs between two statuses', async (t) => {
-  let turns = 0;
-  let timer = setImmediate(function turn() {
-    turns += 1;
-    timer = setImmediate(turn);
-  });
-  await reconcile(t, { text: 'Hello all', statuses: statusesOf(40, 'Hello') });
-  clearImmediate(timer);
-  t.true(turns >= 40, `${turns} turns`);
-});
-
-test.serial('a page with twice the requested number of statuses is read', async (t) => {
-  const statuses = statusesOf(80, 'Hello all');
-  t.like(await reconcile(t, { text: 'Hello all', statuses }), { kind: 'found' });
-});
-
 test.serial('a page with far more statuses than requested is refused', async (t) => {
   const statuses = statusesOf(42_000, 'Hi');
   const http = serverWith(statuses);

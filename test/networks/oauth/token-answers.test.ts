@@ -126,18 +126,6 @@ test('a network’s temporary failure ends no access, and the person sees that i
   }
 });
 
-test('a callback with two codes is not redeemed', async (t) => {
-  const server = await startScriptedServer(t, () => ({ json: {} }));
-  const oauth = flowTo(server.url);
-  const context = contextFor(t, [server.url]);
-  const { kept } = await oauth.begin(beginning(context));
-  const answer = new URLSearchParams({ state, code: secrets.code });
-  answer.append('code', 'another');
-  const error = await t.throwsAsync(oauth.finish({ ...context, answer, redirectUri, kept }));
-  t.like(error, { name: 'OauthError', code: 'expired' });
-  t.deepEqual(server.asked, []);
-});
-
 test('an endless or silent answer ends in a timeout', async (t) => {
   const endless = await outcomes(t, (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -161,25 +149,6 @@ test('an endless or silent answer ends in a timeout', async (t) => {
     300,
   );
   t.like(slow.refresh, { code: 'network_unavailable' });
-});
-
-test('an address that is blocked or has no server is reported as such', async (t) => {
-  const context = contextFor(t, ['http://127.0.0.1:9']);
-  for (const [url, message] of [
-    ['http://127.0.0.1:9', 'The network refused the connection.'],
-    [
-      'http://127.0.0.1:10',
-      'The network has an address that this service may not reach. The URL does not begin with https://.',
-    ],
-    [
-      'http://network.example',
-      'The network has an address that this service may not reach. The URL does not begin with https://.',
-    ],
-  ] as const) {
-    const { finish, refresh } = await attempts(url, context);
-    t.like(await t.throwsAsync(finish()), { code: 'unavailable', message });
-    t.like(await t.throwsAsync(refresh()), { code: 'network_unavailable', message });
-  }
 });
 
 test('a rate limit is reported with its end time', async (t) => {

@@ -1,10 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
-import type { Grant, OauthContext } from '../../../networks/oauth/contract.ts';
+import type { Grant } from '../../../networks/oauth/contract.ts';
 import { openNetworks } from '../../../networks/registry.ts';
 import { x as entry } from '../../../networks/x/entry.ts';
 import { openSandbox } from '../../sandbox/open-sandbox.ts';
-import { withoutTimeouts } from '../../support/egress-without-timeouts.ts';
-import { openConnection } from '../connection.ts';
 import { readerOf, readsMetrics, setFigures } from '../metrics-suite.ts';
 import { beginning, contextFor, redirectUri, state } from '../oauth/context.ts';
 import { startScriptedServer, type Answer, type Asked } from '../oauth/scripted-server.ts';
@@ -156,18 +154,6 @@ test('without an app, the error names its settings, and no connection begins', a
   t.like(await t.throwsAsync(lost), { name: 'NetworkError', code: 'internal' });
 });
 
-test('accounts of the sandbox need no settings, and use only the sandbox', async (t) => {
-  const { server } = await opened(t);
-  const loaded = await entry({}, []).oauth!.load();
-  const context: OauthContext = contextFor(t, [server.url], { sandboxUrl: server.url });
-  const begun = await loaded.begin(beginning(context));
-  t.true(begun.url.startsWith(`${server.url}/x/i/oauth2/authorize?`));
-  t.is(new URL(begun.url).searchParams.get('client_id'), 'punctual');
-  const request = { ...context, baseUrl: `${server.url}/x`, remoteId: '42', grant };
-  t.like(await loaded.refresh(request), { accessToken: 'an-access-token' });
-  t.is(server.asked[0]?.path, '/x/2/oauth2/token');
-});
-
 test('a check asks X for the token’s account, and finds when the token has expired', async (t) => {
   const { url } = await openSandbox(t);
   const { check } = entry({}, []);
@@ -178,24 +164,6 @@ test('a check asks X for the token’s account, and finds when the token has exp
   t.regex(owner.handle, /^@\w+$/v);
   const wrong = check!({ ...connection, credentials: { accessToken: 'no-token-of-anybody' } });
   t.like(await t.throwsAsync(wrong), { name: 'NetworkError', code: 'access_lost' });
-});
-
-test('a step that takes too long ends, also during X’s lookup of the account', async (t) => {
-  const stopped = new AbortController();
-  const server = await startScriptedServer(t, ({ path }) => {
-    if (path === '/x/2/oauth2/token') {
-      return { json: pair };
-    }
-    stopped.abort();
-    return () => undefined;
-  });
-  const { oauth } = await opened(t);
-  const { url } = server;
-  const plain = contextFor(t, [url], { sandboxUrl: url, signal: stopped.signal });
-  const context = { ...plain, http: withoutTimeouts(plain.http) };
-  const { kept } = await oauth.begin(beginning(context));
-  const finished = oauth.finish({ ...context, answer: answerOf('c1'), redirectUri, kept });
-  t.like(await t.throwsAsync(finished), { name: 'OauthError', code: 'unavailable' });
 });
 
 test('no message has the token, whatever X’s lookup of the account repeats', async (t) => {
@@ -245,33 +213,6 @@ test('a hundred posts of X are one request, and paid reads are limited and happe
   t.true([...readings.values()].every(({ kind }) => kind === 'gone') && readings.size === 100);
   t.like(readerOf(x), { batchSize: 100, readsPerMonth: 10_000 });
   t.is(x.rules.metricsEveryMs, 24 * 3_600_000);
-});
-
-test('invalid metrics, and a post that the account may not read, give no readings', async (t) => {
-  const { proxy, connection, account } = await onBrokenLine(t);
-  const body = JSON.stringify({
-    data: [
-      { id: '1', public_metrics: { like_count: -1, reply_count: '3', quote_count: 2 } },
-      { id: '2', public_metrics: { like_count: 1.5, retweet_count: 4, quote_count: 2 } },
-      { id: '3' },
-      { id: '99', public_metrics: { like_count: 1 } },
-    ],
-    errors: [
-      { resource_id: '4', type: 'https://api.twitter.com/2/problems/not-authorized-for-resource' },
-      { value: '5', type: 'https://api.twitter.com/2/problems/resource-not-found' },
-    ],
-  });
-  proxy.plan(
-    { method: 'GET', path: /\/2\/tweets\?/ },
-    { kind: 'overruled', answer: { status: 200, body } },
-  );
-  const asked = openConnection(t, account, { baseUrl: connection.baseUrl });
-  const readings = await readerOf(x).read(asked, ['1', '2', '3', '4', '5']);
-  t.deepEqual(Object.fromEntries(readings), {
-    1: { kind: 'read', metrics: {} },
-    2: { kind: 'read', metrics: { shares: 6 } },
-    5: { kind: 'gone' },
-  });
 });
 
 test('settings decide how often X is read and how much of it per month; 0 turns it off', async (t) => {

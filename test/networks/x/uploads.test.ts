@@ -1,12 +1,9 @@
 import test from 'ava';
-import { NetworkError, type PreparedPart } from '../../../networks/network.ts';
+import { NetworkError } from '../../../networks/network.ts';
 import { segmentBytes } from '../../../networks/x/uploads.ts';
-import { lossyProxy } from '../../support/lossy-proxy.ts';
 import { animation } from '../../support/media-files.ts';
-import { openConnection } from '../connection.ts';
 import { fileOf, pictureFile } from '../files.ts';
-import { partsWith, publish } from '../publish.ts';
-import { connected, x } from './bench.ts';
+import { x } from './bench.ts';
 import { agedBy, sending, filmOf, order } from './broken-line.ts';
 
 const append = { method: 'POST', path: /\/append$/ };
@@ -146,16 +143,6 @@ test('an error names a video that X cannot process, and nothing is posted', asyn
   t.deepEqual(await posts(), []);
 });
 
-test('X’s reason for a failed processing is read, although its documentation does not have the field', async (t) => {
-  const { proxy, sendOnce } = await sending(t, await filmOf(1));
-  const info = { state: 'failed', error: { name: 'InvalidMedia', message: 'No video in it.' } };
-  const body = JSON.stringify({ data: { id: '1', processing_info: info } });
-  proxy.plan(finalize, { kind: 'overruled', answer: { status: 200, body } });
-  const error = await t.throwsAsync(sendOnce(), { instanceOf: NetworkError });
-  t.like(error, { code: 'media_refused', accepted: 'no' });
-  t.is(error.message, 'X could not process the file "clip.mp4": "No video in it.".');
-});
-
 test('a file with a wrong type is refused with its name and X’s message', async (t) => {
   const noFilm = fileOf(Buffer.from('no film '.repeat(50)), { name: 'a.mp4', type: 'video/mp4' });
   const { posts, sendOnce } = await sending(t, noFilm);
@@ -199,14 +186,6 @@ for (const [what, target] of [
   });
 }
 
-test('nothing is stored of an upload that X loses at once', async (t) => {
-  const { proxy, kept, sendOnce } = await sending(t, await filmOf(2));
-  const answer = { status: 404, body: '{"title":"Not Found Error"}' };
-  proxy.plan(append, { kind: 'refused', answer });
-  await t.throwsAsync(sendOnce(), { instanceOf: NetworkError });
-  t.deepEqual([...kept.values()], [null]);
-});
-
 test('an uploaded image and its alt text are not sent again, unless they have expired', async (t) => {
   const file = { ...(await pictureFile()), altText: 'A picture' };
   const { openAttempt, step, asked, kept } = await sending(t, file);
@@ -219,48 +198,4 @@ test('an uploaded image and its alt text are not sent again, unless they have ex
   agedBy(kept, 23.95 * 60 * 60_000);
   t.notDeepEqual(await upload(), [id]);
   t.deepEqual(asked(), ['media/upload', 'media/metadata']);
-});
-
-test('stored uploads of another shape, or of another file, are ignored', async (t) => {
-  const { openAttempt, step, kept, asked } = await sending(t, await pictureFile());
-  const [part] = step.parts as [PreparedPart];
-  await x.upload(openAttempt(), step);
-  for (const odd of [
-    'odd',
-    { files: [{ id: 'odd' }] },
-    JSON.parse(JSON.stringify(kept.get(part.key)).replace(part.media[0]?.id ?? '', 'another')),
-  ]) {
-    kept.set(part.key, odd);
-    asked();
-    await x.upload(openAttempt(), step);
-    t.deepEqual(asked(), ['media/upload']);
-  }
-});
-
-test('a file that X does not find yet is retried, and refused if that does not help', async (t) => {
-  const { proxy, kept, sendOnce, posts } = await sending(t, await pictureFile());
-  const body = JSON.stringify({ title: 'Bad Request', detail: 'Your media IDs are invalid.' });
-  const invalid = { kind: 'refused', answer: { status: 400, body } } as const;
-  const creates = { method: 'POST', path: /\/2\/tweets$/ };
-  proxy.plan(creates, invalid);
-  const early = await t.throwsAsync(sendOnce(), { instanceOf: NetworkError });
-  t.like(early, { code: 'network_unavailable', accepted: 'no' });
-
-  agedBy(kept, 3 * 60_000);
-  proxy.plan(creates, invalid);
-  const late = await t.throwsAsync(sendOnce(), { instanceOf: NetworkError });
-  t.like(late, { code: 'media_refused', accepted: 'no' });
-  t.true(late.message.includes('Your media IDs are invalid.'));
-  t.deepEqual(await posts(), []);
-});
-
-test('a file’s name in the library is not sent', async (t) => {
-  const { account } = await connected(t);
-  const proxy = await lossyProxy(t, account.baseUrl);
-  const connection = openConnection(t, account, { baseUrl: proxy.url });
-  const film = { ...(await filmOf(1)), name: 'for Ms. Private.mp4' };
-  await publish(x, connection, partsWith([await pictureFile('for Ms. Private.png')], 'One'));
-  await publish(x, connection, partsWith([film], 'Two'));
-
-  t.false(proxy.seen.some(({ body, path }) => `${path} ${body}`.includes('Private')));
 });

@@ -38,7 +38,6 @@ export async function startServices(
     'test-server': () => testServer(stage),
     gotosocial: startGoToSocial,
     pds: () => startPds(),
-    'app-view': () => appView(stage),
     versitygw: () => startVersitygw(folder, stage),
     'gcs-emulator': () => startGcsEmulator(folder, stage),
     pgbouncer: () => pgbouncer(stage),
@@ -101,12 +100,6 @@ const packagesOf = (name: string, folder: string, { say, signal }: Stage): Promi
     say,
     signal,
   });
-
-/** Shares only the packages: each test starts its own AppView behind its own PDS. */
-async function appView(stage: Stage): Promise<TestService> {
-  const packages = await packagesOf('Bluesky AppView', 'app-view', stage);
-  return { env: { PUNCTUAL_TEST_APP_VIEW_PACKAGES: packages }, stop: async () => undefined };
-}
 
 /** Shares only the program: each test file starts its own browser. */
 async function chromium(stage: Stage): Promise<TestService> {

@@ -224,16 +224,3 @@ test('the client metadata of an installation has the public half of its key, and
   const again = (await (await fetch(other.document)).json()) as typeof metadata;
   t.deepEqual(again.jwks, metadata.jwks);
 });
-
-test('an installation on the loopback serves no client metadata', async (t) => {
-  const app = new Koa();
-  const networks = openNetworks({});
-  const publicUrl = 'http://127.0.0.1:3000';
-  app.use(clientMetadataRouter({ publicUrl, sealer, networks }).routes());
-  const server = app.listen(0, '127.0.0.1');
-  t.teardown(() => server.close());
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const response = await fetch(`http://127.0.0.1:${port}/connect/bluesky/client-metadata.json`);
-  t.is(response.status, 404);
-});

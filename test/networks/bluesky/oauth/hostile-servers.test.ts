@@ -61,49 +61,6 @@ test('a token that is invalid as a header value is refused', async (t) => {
   }
 });
 
-test('an expiry time beyond the range of dates is ignored, and one in the past has expired', async (t) => {
-  const server = await ownServer(t);
-  const { grant } = await server.connect();
-  const endAfter = async (seconds: number): Promise<number | null> => {
-    server.answers.set('/token', () => ({ json: { ...tokens, expires_in: seconds } }));
-    return (await server.refresh(grant)).accessEndsAtMs;
-  };
-  t.is(await endAfter(1e12), null);
-  t.is(await endAfter(-1e12), 0);
-});
-
-test.serial('a document with thousands of faults is refused at once', async (t) => {
-  const server = await ownServer(t);
-  const { grant } = await server.connect();
-  const many = (value: unknown) => Array.from({ length: 2000 }, () => value);
-  const service = { id: '#a', type: 'a', serviceEndpoint: Object.fromEntries(many(1).entries()) };
-  const documents = {
-    '/.well-known/oauth-protected-resource': [{ authorization_servers: many(1) }],
-    '/.well-known/oauth-authorization-server': [{ scopes_supported: many(1) }],
-    [`/${encodeURIComponent(tokens.sub)}`]: [{ service: many({}) }, { service: [service] }],
-    '/token': [{ ...tokens, authorization_details: many(1) }],
-  };
-  for (const [path, wrong] of Object.entries(documents)) {
-    for (const json of wrong) {
-      server.answers.set(path, () => ({ json }));
-      const before = process.threadCpuUsage();
-      t.like(await t.throwsAsync(server.connect()), { name: 'OauthError' });
-      t.like(await t.throwsAsync(server.refresh(grant)), { code: 'network_unavailable' });
-      t.true(process.threadCpuUsage(before).user < 300_000, path);
-    }
-    server.answers.delete(path);
-  }
-});
-
-test('a token expires by the service’s clock, not the machine’s', async (t) => {
-  const server = await ownServer(t);
-  const { grant } = await server.connect();
-  const aheadMs = 2 * 3_600_000;
-  const { accessEndsAtMs } = await server.refresh(grant, () => new Date(Date.now() + aheadMs));
-  const lastsMs = (accessEndsAtMs ?? 0) - (Date.now() + aheadMs);
-  t.true(Math.abs(lastsMs - 3_600_000) < 60_000, `${lastsMs} ms`);
-});
-
 test('the server must ask the person for consent, even after a connection in another workspace', async (t) => {
   const server = await ownServer(t);
   await server.connect();

@@ -128,41 +128,9 @@ test('an account that moved to another server has lost access', async (t) => {
   t.regex(error?.message ?? '', /moved/);
 });
 
-test('a grant without a Bluesky account or a refresh token cannot be renewed', async (t) => {
-  const { grant, refresh } = await connectedByOauth(t);
-  for (const bad of [
-    { ...grant, refreshToken: null },
-    { ...grant, data: null },
-    { ...grant, data: { clientId: 'x' } },
-  ]) {
-    t.like(await t.throwsAsync(refresh(bad)), { code: 'access_lost' });
-  }
-});
-
 const documentOf = (body: object) => ({
   status: 200,
   headers: { 'content-type': 'application/json' },
   body: Buffer.from(JSON.stringify(body)),
   truncated: false,
-});
-
-test('a server that fails right after a refresh costs no account its access', async (t) => {
-  const { grant, refresh, context } = await connectedByOauth(t);
-  const { http } = context;
-  let isRenewed = false;
-  const leaving = {
-    ...http,
-    request: async (request: EgressRequest) => {
-      if (isRenewed) {
-        throw new EgressError('connection_refused', 'Gone.', { maybeSent: false });
-      }
-
-      const response = await http.request(request);
-      isRenewed = asksForTokens(request) && response.status === 200;
-      return response;
-    },
-  };
-  const next = await refresh(grant, { http: leaving });
-  t.true(isRenewed);
-  t.not((await refresh(next)).refreshToken, next.refreshToken);
 });
