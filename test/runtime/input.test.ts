@@ -98,46 +98,6 @@ test('every setting is read, and an empty one counts as not set', (t) => {
   t.deepEqual(readConfig(blank), readConfig(needed));
 });
 
-test('all wrong settings are reported at once, and no secret is repeated', (t) => {
-  const secret = 'z'.repeat(63);
-  const problems = problemsOf({
-    DATABASE_URL: 'mysql://user:hunter2@db.example/punctual',
-    SECRET_KEY: secret,
-    PORT: 'web',
-    PUNCTUAL_DATABASE_POOL: '-1',
-    LOG_LEVEL: 'loud',
-    PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: '127.0.0.1',
-    PUNCTUAL_PUBLIC_URL: 'punctual.example',
-    PUNCTUAL_S3_BUCKET: 'Punctual Media',
-    PUNCTUAL_S3_ENDPOINT: 's3.example',
-    PUNCTUAL_RATE_LIMIT: '0',
-    PUNCTUAL_RATE_LIMIT_WRITES: 'many',
-    PUNCTUAL_RATE_LIMIT_WRONG_KEYS: '1000001',
-    PUNCTUAL_REQUESTS_PER_KEY: 'few',
-    PUNCTUAL_TRUST_PROXY: 'true',
-  });
-  const names = problems.map((problem) => /^\w+/v.exec(problem)?.[0] ?? problem).toSorted();
-  t.deepEqual(names, [
-    'DATABASE_URL',
-    'LOG_LEVEL',
-    'PORT',
-    'PUNCTUAL_DATABASE_POOL',
-    'PUNCTUAL_EGRESS_ALLOW_WEBHOOKS',
-    'PUNCTUAL_PUBLIC_URL',
-    'PUNCTUAL_RATE_LIMIT',
-    'PUNCTUAL_RATE_LIMIT_WRITES',
-    'PUNCTUAL_RATE_LIMIT_WRONG_KEYS',
-    'PUNCTUAL_REQUESTS_PER_KEY',
-    'PUNCTUAL_S3_BUCKET',
-    'PUNCTUAL_S3_ENDPOINT',
-    'PUNCTUAL_TRUST_PROXY',
-    'SECRET_KEY',
-  ]);
-  t.false(problems.join().includes('hunter2'));
-  t.false(problems.join().includes(secret));
-  t.is(problemsOf({}).length, 2);
-});
-
 test('a port is a whole number in the range of ports', (t) => {
   for (const PORT of ['65536', '-1', '1.5', '1e3', '0x10', '3000 ', '٣', '99999999999']) {
     t.is(problemsOf({ ...needed, PORT }).length, PORT.trim() === '3000' ? 0 : 1, PORT);

@@ -7,12 +7,6 @@ import type { ExecutionContext } from 'ava';
 /** HMAC-SHA256 in hex from an independent implementation. @param key Its bytes. */
 export type Hmac = (key: Buffer, message: Buffer) => Promise<string>;
 
-export const byOpenssl: Hmac = async (key, message) => {
-  const keyed = ['-mac', 'HMAC', '-macopt', `hexkey:${key.toString('hex')}`];
-  const line = await runProgram('openssl', ['dgst', '-sha256', ...keyed, '-r'], message);
-  return line.slice(0, 64);
-};
-
 const script = `
 import hmac, sys
 for line in sys.stdin:

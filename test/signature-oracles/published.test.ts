@@ -12,7 +12,7 @@ import { standardSignature, webhookSignature } from '../../runtime/sign-webhook.
 import { needs } from '../support/needs.ts';
 import { startReceiver, type Received } from '../support/receiver.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { byOpenssl, byPython, runProgram } from './hmac-programs.ts';
+import { byPython, runProgram } from './hmac-programs.ts';
 import { byStripe, tampered } from './verifiers.ts';
 
 /** From GitHub's "Validating webhook deliveries": an HMAC alone, without a time. */
@@ -22,17 +22,13 @@ const github = {
   hex: '757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17',
 };
 
-const oracleTitle = (who: string): string =>
-  `${who} is a valid oracle: it makes GitHub’s published signature`;
-const [githubKey, githubMessage] = [Buffer.from(github.secret), Buffer.from(github.body)];
-
-needs('openssl')(oracleTitle('openssl'), async (t) => {
-  t.is(await byOpenssl(githubKey, githubMessage), github.hex);
-});
-
-needs('python')(oracleTitle("Python's hmac"), async (t) => {
-  t.is(await byPython(t)(githubKey, githubMessage), github.hex);
-});
+needs('python')(
+  "Python's hmac is a valid oracle: it makes GitHub’s published signature",
+  async (t) => {
+    const made = await byPython(t)(Buffer.from(github.secret), Buffer.from(github.body));
+    t.is(made, github.hex);
+  },
+);
 
 test('signatures match the ones that Hook0 published for the same construction, and our own test vectors', (t) => {
   const ours = 'whsec_test_secret_1';

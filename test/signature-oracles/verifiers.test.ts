@@ -4,7 +4,7 @@ import { beforeTests } from '../support/before-tests.ts';
 import { needs } from '../support/needs.ts';
 import type { Received } from '../support/receiver.ts';
 import { startWebhooks } from '../support/webhooks.ts';
-import { byOpenssl, byPython } from './hmac-programs.ts';
+import { byPython } from './hmac-programs.ts';
 import { byHmac, byStandardWebhooks, byStripe, tampered, type Verifier } from './verifiers.ts';
 
 /** Texts that a careless signer or verifier changes. */
@@ -87,10 +87,6 @@ async function judged(t: ExecutionContext, verifies: Verifier): Promise<RealRequ
 
   return requests;
 }
-
-needs('openssl')(verifiedTitle('openssl'), async (t) => {
-  await judged(t, byHmac(byOpenssl));
-});
 
 needs('python')(verifiedTitle("Python's hmac"), async (t) => {
   await judged(t, byHmac(byPython(t)));

@@ -247,19 +247,6 @@ test('later callers wait in line until a slot is released', async (t) => {
   t.deepEqual(order, ['third', 'fourth']);
 });
 
-test('a caller that stops waiting takes no slot', async (t) => {
-  const enter = createKeyedSemaphore(1);
-  const leave = await enter('a', signal);
-  const impatient = new AbortController();
-  const given = enter('a', impatient.signal);
-  const patient = enter('a', signal);
-
-  impatient.abort(new Error('enough'));
-  await t.throwsAsync(given, { message: 'enough' });
-  leave();
-  await t.notThrowsAsync(patient);
-});
-
 test('a caller with an aborted signal gets no slot', async (t) => {
   await t.throwsAsync(createKeyedSemaphore(1)('a', AbortSignal.abort(new Error('enough'))), {
     message: 'enough',

@@ -174,42 +174,6 @@ for (const [id, forms] of Object.entries(normalForms)) {
   });
 }
 
-test('a normal form is its own normal form, and leads to the same place', (t) => {
-  for (const url of Object.values(acceptedUrls).flat()) {
-    const normal = normalUrl(url);
-    t.is(normalUrl(normal), normal);
-    t.is(checkUrl(normal, { allow: [] }), null, normal);
-    const [typed, kept] = [new URL(url), new URL(normal)];
-    t.is(kept.hostname, typed.hostname.replace(/\.$/v, ''));
-    t.is(kept.port, typed.port);
-    t.is(kept.pathname + kept.search, typed.pathname + typed.search);
-    t.is(kept.hash, '');
-  }
-});
-
-test('a URL with another scheme or a space has no normal form', (t) => {
-  for (const url of [
-    'ftp://example.com/',
-    'https://exam ple.com/',
-    '',
-    'https://a:b@example.com/',
-  ]) {
-    t.throws(() => normalUrl(url), { instanceOf: TypeError }, url);
-  }
-});
-
-test('a host that is longer in Punycode than as typed counts at its full length', (t) => {
-  const host = `${'ü'.repeat(40)}.example.com`;
-  const [start, end] = [`https://${host}/`, 'x'];
-  const fits = 2048 - normalUrl(start).length;
-
-  t.is(checkUrl(start + end.repeat(fits), { allow: [] }), null);
-  t.is(
-    checkUrl(start + end.repeat(fits + 1), { allow: [] }),
-    'The URL is longer than 2048 characters.',
-  );
-});
-
 const hook = 'https://hook.example.com/';
 
 test('R69: a name with more than 64 addresses is refused', async (t) => {

@@ -69,18 +69,6 @@ test('R61: a name that becomes private between the check and the connection is n
   t.deepEqual(dialled, []);
 });
 
-test('R70: a name that becomes private between two attempts is dialled only for the first one', async (t) => {
-  let address = open;
-  const { dialled, send } = await egressWith(t, ({ type }) => (type === 'A' ? [address] : []));
-
-  t.is(await send(), 'connection_refused');
-  address = '10.0.0.1';
-  t.is(await send(), 'blocked_destination');
-  address = open;
-  t.is(await send(), 'connection_refused');
-  t.deepEqual(dialled, [open, open]);
-});
-
 test('a name whose answers alternate per query never gets a connection to the private address', async (t) => {
   let queries = 0;
   const { dialled, send } = await egressWith(t, ({ type }) =>

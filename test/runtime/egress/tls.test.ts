@@ -4,7 +4,7 @@ import test from 'ava';
 import { buildConnector } from 'undici';
 import { createAuthority, selfSigned } from './support/certificates.ts';
 import { dns, egressTo, failure, post, testEgress } from './support/egress.ts';
-import { answering, httpServer, okay, rawServer, tlsServer } from './support/servers.ts';
+import { httpServer, rawServer, tlsServer } from './support/servers.ts';
 
 const authority = createAuthority();
 const dayMs = 86_400_000;
@@ -140,19 +140,6 @@ for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
     t.is(server.connections, 1);
   });
 }
-
-test('an answer over TLS is complete', async (t) => {
-  const server = await tlsServer(
-    t,
-    authority.issueFor(['hook.example.com']),
-    answering(okay.replace('2\r\n\r\nok', `1000\r\n\r\n${'x'.repeat(1000)}`)),
-  );
-  const answer = await egressFor(t, server).request(
-    post(`https://hook.example.com:${server.port}/`),
-  );
-
-  t.like(answer, { status: 200, truncated: false, body: { length: 1000 } });
-});
 
 const source = (name: string) =>
   new URL(`../../../runtime/egress/${name}.ts`, import.meta.url).href;
