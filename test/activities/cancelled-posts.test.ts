@@ -9,10 +9,8 @@ test('a cancelled post that loses its unsent channels ends as published, with it
   const [a, b] = [fakeNetwork(), fakeNetwork()];
   const steps = await newSteps(t, { a, b });
   await steps.subscribe('post.published', 'post.partial');
-  const channel_ids = Object.values(steps.channels);
-  const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.claimOrThrow(post);
-  await steps.attempt(post, go.targets[0]?.postChannelId ?? '');
+  const { post, go, id } = await steps.begin({ body: 'Hello' });
+  await steps.attempt(post, id);
   await steps.cancel(post);
   await steps.finalize(post, go);
   t.is((await steps.show(post)).status, 'draft');
@@ -65,12 +63,10 @@ async function doubtfulDraft(t: ExecutionContext, networks: Record<'a' | 'b', Fa
   const steps = await newSteps(t, networks);
   await steps.subscribe('post.published', 'post.partial', 'post.failed');
   const channels = { a: steps.channels['a'] ?? '', b: steps.channels['b'] ?? '' };
-  const channel_ids = [channels.a, channels.b];
-  const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.claimOrThrow(post);
+  const { post, go, id } = await steps.begin({ body: 'Hello' });
   networks.a.fates.push({ kind: 'lost' });
   networks.a.blind = cannotTell;
-  await steps.attempt(post, go.targets[0]?.postChannelId ?? '');
+  await steps.attempt(post, id);
   t.is(await steps.cancel(post), 0);
   await steps.finalize(post, go);
   steps.pass(2 * minute);

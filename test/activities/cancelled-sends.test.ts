@@ -21,10 +21,8 @@ async function claimed(t: ExecutionContext, texts: readonly string[]) {
   const network = fakeNetwork(minute);
   const steps = await newSteps(t, { a: network });
   await steps.subscribe('post.published', 'post.partial', 'post.failed');
-  const channel_ids = Object.values(steps.channels);
-  const post = await steps.create({ thread: [...texts], channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.claimOrThrow(post);
-  return { network, steps, post, id: go.targets[0]?.postChannelId ?? '' };
+  const { post, id } = await steps.begin({ thread: [...texts] });
+  return { network, steps, post, id };
 }
 
 const shown = async (steps: PostSteps, post: string) => (await steps.show(post)).channels[0];

@@ -8,20 +8,12 @@ import { untilBlocked } from '../support/until-blocked.ts';
 const minute = 60_000;
 const { newSteps } = onOneDatabase(test);
 
-/** A claimed post, and the id of its one post channel. */
-async function claimed(steps: PostSteps, content: object) {
-  const channel_ids = Object.values(steps.channels);
-  const post = await steps.create({ ...content, channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.claimOrThrow(post);
-  return { post, go, id: go.targets[0]?.postChannelId ?? '' };
-}
-
 for (const code of ['content_refused', 'access_lost', 'too_late'] as const) {
   test(`a post that is cancelled midway, edited and rescheduled is sent at its new time although the old send ended with ${code}`, async (t) => {
     const network = fakeNetwork(minute);
     const steps = await newSteps(t, { a: network });
     await steps.subscribe('post.published', 'post.failed');
-    const { post, go, id } = await claimed(steps, { body: 'Old' });
+    const { post, go, id } = await steps.begin({ body: 'Old' });
     interrupt(network, 'send', async () => {
       t.is(await steps.cancel(post), 1);
       await steps.edit(post, { body: 'New', schedule_in_minutes: 60 });

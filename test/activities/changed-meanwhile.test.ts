@@ -7,7 +7,9 @@ import { untilBlocked } from '../support/until-blocked.ts';
 const { newSteps } = onOneDatabase(test);
 
 test('a repeated finalize whose first response was lost leaves a retry alone', async (t) => {
-  const { steps, network, post, go } = await claimed(t);
+  const network = fakeNetwork();
+  const steps = await newSteps(t, { a: network });
+  const { post, go } = await steps.begin({ body: 'Hello' });
   await steps.subscribe('post.failed', 'post.published');
   network.fates.push(fails('content_refused'));
   await steps.attemptAll(post, go);
@@ -27,17 +29,6 @@ test('a repeated finalize whose first response was lost leaves a retry alone', a
   await steps.finalize(post, again);
   t.deepEqual(await steps.events(post), ['post.failed', 'post.published']);
 });
-
-/** A due, claimed post on one channel per name. All channels share one network. */
-async function claimed(t: ExecutionContext, names: readonly string[] = ['a']) {
-  const network = fakeNetwork();
-  const networks = Object.fromEntries(names.map((name) => [name, network]));
-  const steps = await newSteps(t, networks);
-  const channelIds = Object.values(steps.channels);
-  const request = { body: 'Hello', channel_ids: channelIds, schedule_in_minutes: 0 };
-  const post = await steps.create(request);
-  return { steps, network, post, go: await steps.claimOrThrow(post) };
-}
 
 test('a claim that waits for an edit publishes the edited post on its edited channels', async (t) => {
   const { steps, post } = await due(t);
@@ -63,8 +54,8 @@ test('a claim that waits for an edit publishes the edited post on its edited cha
 });
 
 test('an event shows the channels as they are when the post ends, also when the finalize waited for one of them', async (t) => {
-  const { steps, post } = await due(t);
-  const go = await steps.claimOrThrow(post);
+  const steps = await newSteps(t, { first: fakeNetwork(), second: fakeNetwork() });
+  const { post, go } = await steps.begin({ body: 'Hello' });
   await steps.attemptAll(post, go);
 
   const end = await whileChanged(

@@ -19,11 +19,8 @@ async function claimed(
 ) {
   const steps = await newSteps(t, { a: network });
   await steps.subscribe('post.published', 'post.failed', 'channel.needs_reconnect');
-  const channel_ids = Object.values(steps.channels);
   const what = texts.length > 1 ? { thread: texts } : { body: texts[0] ?? '' };
-  const post = await steps.create({ ...what, channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.claimOrThrow(post);
-  const id = go.targets[0]?.postChannelId ?? '';
+  const { post, go, id } = await steps.begin(what);
   return {
     network,
     steps,

@@ -1,13 +1,12 @@
 import test, { type ExecutionContext } from 'ava';
 import { NetworkError } from '../../networks/network.ts';
-import { beforeTests } from '../support/before-tests.ts';
-import { freshDatabase } from '../support/database.ts';
 import { down, fails, fakeNetwork, type FakeNetwork } from '../support/networks.ts';
-import { postSteps, type PostSteps } from '../support/post-steps.ts';
+import { type PostSteps } from '../support/post-steps.ts';
+import { onOneDatabase } from '../support/on-one-database.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
-const database = beforeTests(test, freshDatabase);
+const { newSteps } = onOneDatabase(test);
 
 /** A post that was sent, and whose response and first reconcile were lost. */
 async function doubtful(
@@ -15,11 +14,8 @@ async function doubtful(
   network: FakeNetwork,
   { fate = 'lost', thread = ['Hello'] }: { fate?: 'lost' | 'vanished'; thread?: string[] } = {},
 ) {
-  const steps = await postSteps(t, { a: network }, database().url);
-  const channel_ids = Object.values(steps.channels);
-  const post = await steps.create({ thread, channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.claimOrThrow(post);
-  const id = go.targets[0]?.postChannelId ?? '';
+  const steps = await newSteps(t, { a: network });
+  const { post, go, id } = await steps.begin({ thread });
   network.fates.push({ kind: fate });
   network.blind = down;
   const waits = await attemptFor(steps, { post, id, forMs: 0 });

@@ -12,14 +12,9 @@ test('a thread keeps its live part: an edit that changes its text is refused', a
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
   const channel = steps.channels['a'] ?? '';
-  const post = await steps.create({
-    thread: ['One', 'Two', 'Three'],
-    channel_ids: [channel],
-    schedule_in_minutes: 0,
-  });
-  const [target] = (await steps.claimOrThrow(post)).targets;
+  const { post, id } = await steps.begin({ thread: ['One', 'Two', 'Three'] });
   network.fates.push({ kind: 'taken' }, fails('network_unavailable'));
-  await steps.attempt(post, target?.postChannelId ?? '');
+  await steps.attempt(post, id);
   await steps.cancel(post);
   const url = network.live[0]?.sent.url ?? '?';
 
@@ -52,15 +47,9 @@ test('a live part keeps its files, and later parts may change theirs', async (t)
     });
   const [a, b, c] = [await newFile('a.png'), await newFile('b.png'), await newFile('c.png')];
   const second = (...ids: string[]) => ({ text: 'Two', media_ids: ids });
-  const post = await steps.create({
-    thread: ['One', second(b)],
-    media_ids: [a],
-    channel_ids: [steps.channels['a'] ?? ''],
-    schedule_in_minutes: 0,
-  });
-  const [target] = (await steps.claimOrThrow(post)).targets;
+  const { post, id } = await steps.begin({ thread: ['One', second(b)], media_ids: [a] });
   network.fates.push({ kind: 'taken' }, fails('network_unavailable'));
-  await steps.attempt(post, target?.postChannelId ?? '');
+  await steps.attempt(post, id);
   await steps.cancel(post);
   const error = await t.throwsAsync(steps.edit(post, { media_ids: [c] }));
   t.like(error, { code: 'invalid_content' });
@@ -82,12 +71,7 @@ test('an edit that changes a part which is being sent is refused', async (t) => 
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
   const channel = steps.channels['a'] ?? '';
-  const post = await steps.create({
-    thread: ['One', 'Two'],
-    channel_ids: [channel],
-    schedule_in_minutes: 0,
-  });
-  const [target] = (await steps.claimOrThrow(post)).targets;
+  const { post, id } = await steps.begin({ thread: ['One', 'Two'] });
   interrupt(network, 'send', async () => {
     await steps.cancel(post);
     const change = { thread: ['Else', 'Other'], schedule_in_minutes: 0 };
@@ -95,7 +79,7 @@ test('an edit that changes a part which is being sent is refused', async (t) => 
     t.like(error, { code: 'invalid_content' });
     t.true(error?.message.includes(channel) && error.message.includes('is being sent'));
   });
-  t.like(await steps.attempt(post, target?.postChannelId ?? ''), { status: 'published' });
+  t.like(await steps.attempt(post, id), { status: 'published' });
   t.deepEqual(liveTexts(network), ['One', 'Two']);
 });
 
@@ -124,18 +108,13 @@ for (const { step, edit, atOnce, atLast } of cases) {
   test(`a thread that is cancelled during its first ${step} and ${how} goes out as one version, "${atOnce}" at once`, async (t) => {
     const network = fakeNetwork();
     const steps = await newSteps(t, { a: network });
-    const post = await steps.create({
-      thread: ['One', 'Two', 'Three'],
-      channel_ids: Object.values(steps.channels),
-      schedule_in_minutes: 0,
-    });
-    const [target] = (await steps.claimOrThrow(post)).targets;
+    const { post, id } = await steps.begin({ thread: ['One', 'Two', 'Three'] });
     interrupt(network, step, async () => {
       await steps.cancel(post);
       await steps.edit(post, edit);
     });
     const live = (): string => liveTexts(network).join(' ');
-    const first = steps.attempt(post, target?.postChannelId ?? '');
+    const first = steps.attempt(post, id);
     await t.throwsAsync(first, { name: 'SupersededError' });
     t.is(live(), atOnce);
 

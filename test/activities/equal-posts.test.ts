@@ -10,18 +10,12 @@ const { newSteps } = onOneDatabase(test);
 test('a lost post does not take the equal post that another post is just creating', async (t) => {
   const network = fakeNetwork(minute);
   const steps = await newSteps(t, { a: network });
-  const channel_ids = Object.values(steps.channels);
-  const begin = async () => {
-    const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
-    const go = await steps.claimOrThrow(post);
-    return { post, go, id: go.targets[0]?.postChannelId ?? '' };
-  };
-  const lost = await begin();
+  const lost = await steps.begin({ body: 'Hello' });
   network.fates.push({ kind: 'vanished' });
   t.like(await steps.attempt(lost.post, lost.id), { kind: 'again' });
   steps.pass(2 * minute);
 
-  const other = await begin();
+  const other = await steps.begin({ body: 'Hello' });
   const { send } = network;
   network.send = async (...args) => {
     network.send = send;
@@ -45,11 +39,7 @@ test('a lost post does not take the equal post that another post is just creatin
 async function account(t: ExecutionContext, network: FakeNetwork) {
   const steps = await newSteps(t, { a: network });
   const channel = steps.channels['a'] ?? '';
-  const begin = async (content: CreatePostBody = { body: 'Hello' }) => {
-    const post = await steps.create({ ...content, channel_ids: [channel], schedule_in_minutes: 0 });
-    const go = await steps.claimOrThrow(post);
-    return { post, go, id: go.targets[0]?.postChannelId ?? '' };
-  };
+  const begin = (content: CreatePostBody = { body: 'Hello' }) => steps.begin(content);
   /** A post that ends unconfirmed because its network cannot tell. @param taken Parts that are accepted before that. */
   const doubtful = async (fate: 'lost' | 'vanished', content?: CreatePostBody, taken = 0) => {
     const begun = await begin(content);

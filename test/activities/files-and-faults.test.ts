@@ -6,17 +6,14 @@ import { sessionPurpose } from '../../db/sealing-purposes.ts';
 import { AppError } from '../../domain/errors.ts';
 import { NetworkError } from '../../networks/network.ts';
 import { createSealer } from '../../runtime/secrets.ts';
-import { beforeTests } from '../support/before-tests.ts';
-import { clockedChannel, type ClaimedPost, type ClockedChannel } from '../support/claimed-posts.ts';
-import { freshDatabase } from '../support/database.ts';
+import { type ClaimedPost, type ClockedChannel } from '../support/claimed-posts.ts';
 import { down, fails, fakeNetwork, liveTexts, type FakeNetwork } from '../support/networks.ts';
 import type { TestFile } from '../support/seed-media.ts';
+import { onOneDatabase } from '../support/on-one-database.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
-const database = beforeTests(test, freshDatabase);
-const newChannel = (t: ExecutionContext, network: FakeNetwork) =>
-  clockedChannel(t, network, database().url);
+const { newChannel } = onOneDatabase(test);
 
 const refusal = (code: NetworkError['code']) =>
   new NetworkError(code, `They said ${code}.`, { accepted: 'no' });

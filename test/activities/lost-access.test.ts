@@ -18,17 +18,12 @@ async function due(t: ExecutionContext) {
   const steps = await postSteps(t, { a: network }, database().url);
   await steps.subscribe('channel.needs_reconnect');
   const channelId = steps.channels['a'] ?? '';
-  const post = await steps.create({
-    body: 'Hello',
-    channel_ids: [channelId],
-    schedule_in_minutes: 0,
-  });
-  const [target] = (await steps.claimOrThrow(post)).targets;
+  const { post, id } = await steps.begin({ body: 'Hello' });
   const { orm, sealer } = steps.deps;
   return {
     network,
     steps,
-    attemptOnce: () => steps.attempt(post, target?.postChannelId ?? ''),
+    attemptOnce: () => steps.attempt(post, id),
     reconnect: (session: Json = null) =>
       connectChannel(orm.em.fork(), sealer, steps.workspaceId, 'a', {
         baseUrl: 'https://fake.example',

@@ -3,14 +3,11 @@ import { text } from 'node:stream/consumers';
 import { optionsFor, type Options } from '../../networks/content-rules.ts';
 import type { PublishStep } from '../../networks/network.ts';
 import { editChannel } from '../../services/channels/edit-channel.ts';
-import { beforeTests } from '../support/before-tests.ts';
-import { clockedChannel } from '../support/claimed-posts.ts';
-import { freshDatabase } from '../support/database.ts';
 import { fakeNetwork, type FakeNetwork, fails, liveTexts } from '../support/networks.ts';
-import { postSteps } from '../support/post-steps.ts';
 import { storeFile, type TestFile, storeMedia } from '../support/seed-media.ts';
+import { onOneDatabase } from '../support/on-one-database.ts';
 
-const database = beforeTests(test, freshDatabase);
+const { newSteps, newChannel } = onOneDatabase(test);
 
 const textOption = { type: 'string', description: 'Any.' };
 const schema = {
@@ -50,7 +47,7 @@ async function thread(t: ExecutionContext) {
     handed.push(...step.parts);
     return upload(connection, step);
   };
-  const channel = await clockedChannel(t, network, database().url);
+  const channel = await newChannel(t, network);
   const post = await channel.newPost(['One', 'Two'], [file('a.png')]);
   const { deps, workspaceId, channelId } = channel;
   const sql = (statement: string, ...values: unknown[]) =>
@@ -163,7 +160,7 @@ async function channelWith(t: ExecutionContext, defaults: Options | null) {
     sentWith.push(...step.parts.map(({ options }) => options));
     return send(connection, step, files);
   };
-  const steps = await postSteps(t, { fake: network }, database().url);
+  const steps = await newSteps(t, { fake: network });
   const { deps, workspaceId, channels } = steps;
   const id = channels['fake'] ?? '';
   const change = (options: Options | null) => editChannel(deps, { workspaceId }, id, { options });

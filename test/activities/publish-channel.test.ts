@@ -1,16 +1,11 @@
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import pino from 'pino';
 import { NetworkError } from '../../networks/network.ts';
-import { beforeTests } from '../support/before-tests.ts';
-import { clockedChannel } from '../support/claimed-posts.ts';
-import { freshDatabase } from '../support/database.ts';
 import { fails, fakeNetwork, liveTexts } from '../support/networks.ts';
-import { postSteps } from '../support/post-steps.ts';
+import { onOneDatabase } from '../support/on-one-database.ts';
 
 const minute = 60_000;
-const database = beforeTests(test, freshDatabase);
-const newChannel = (t: ExecutionContext, network = fakeNetwork()) =>
-  clockedChannel(t, network, database().url);
+const { newSteps, newChannel } = onOneDatabase(test);
 
 test('a post is sent once, and a repeated attempt returns the same result without sending', async (t) => {
   const network = fakeNetwork();
@@ -149,7 +144,7 @@ const hour = 60 * minute;
 
 test('posts whose first attempt comes days late all fail', async (t) => {
   const network = fakeNetwork();
-  const steps = await postSteps(t, { a: network }, database().url);
+  const steps = await newSteps(t, { a: network });
   const posts = [];
   for (const body of ['First', 'Second', 'Third']) {
     const channel_ids = Object.values(steps.channels);
@@ -177,7 +172,7 @@ test('posts whose first attempt comes days late all fail', async (t) => {
 
 test('a file that is uploaded over twelve attempts with progress does not fail, and the post goes out', async (t) => {
   const network = fakeNetwork();
-  const channel = await clockedChannel(t, network, database().url);
+  const channel = await newChannel(t, network);
   const post = await channel.newPost(['A long film']);
   const { upload } = network;
   network.upload = async () => {

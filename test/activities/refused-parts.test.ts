@@ -1,5 +1,4 @@
 import test, { type ExecutionContext } from 'ava';
-import type { CreatePostBody } from '../../services/posts/post-request.ts';
 import { cannotTell, fails, fakeNetwork, type FakeNetwork } from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
 
@@ -11,16 +10,13 @@ async function endedMidway(t: ExecutionContext, how: (network: FakeNetwork) => v
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
   const channel = steps.channels['a'] ?? '';
-  const create = (more: CreatePostBody) =>
-    steps.create({ thread, channel_ids: [channel], ...more });
-  const post = await create({ schedule_in_minutes: 0 });
-  const go = await steps.claimOrThrow(post);
+  const { post, go } = await steps.begin({ thread });
   network.fates.push({ kind: 'taken' });
   how(network);
   await steps.attemptAll(post, go);
   await steps.finalize(post, go);
   const [shown] = (await steps.show(post)).channels;
-  return { steps, post, channel, create, shown, url: network.live[0]?.sent.url ?? '' };
+  return { steps, post, channel, shown, url: network.live[0]?.sent.url ?? '' };
 }
 
 const refused = (network: FakeNetwork) => {

@@ -17,10 +17,7 @@ const { newChannel, newSteps } = onOneDatabase(test);
 async function stuck(t: ExecutionContext) {
   const network = fakeNetwork(blueskyNetwork.rules.appearsWithinMs);
   const steps = await newSteps(t, { a: network });
-  const channel_ids = Object.values(steps.channels);
-  const post = await steps.create({ body: 'Old', channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.claimOrThrow(post);
-  const id = go.targets[0]?.postChannelId ?? '';
+  const { post, go, id } = await steps.begin({ body: 'Old' });
   const { isHeld, release } = hold(network, 'send');
   t.teardown(release);
   const sending = steps.attempt(post, id).catch(() => undefined);

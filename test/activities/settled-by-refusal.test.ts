@@ -11,13 +11,12 @@ import { connectChannel } from '../../services/channels/connect-channel.ts';
 import { waysOutTo } from '../networks/connection.ts';
 import { linkedin, listed, selfServe, version } from '../networks/linkedin/bench.ts';
 import { openSandbox } from '../sandbox/open-sandbox.ts';
-import { beforeTests } from '../support/before-tests.ts';
-import { freshDatabase } from '../support/database.ts';
 import { fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
-import { type PostSteps, postSteps } from '../support/post-steps.ts';
+import { type PostSteps } from '../support/post-steps.ts';
+import { onOneDatabase } from '../support/on-one-database.ts';
 
 const minute = 60_000;
-const database = beforeTests(test, freshDatabase);
+const { newSteps } = onOneDatabase(test);
 
 const isDoubted = ({ data }: PreparedPart): boolean => data !== null;
 
@@ -53,14 +52,8 @@ function blindNetwork() {
 }
 
 async function scheduled(t: ExecutionContext, network: ReturnType<typeof blindNetwork>) {
-  const steps = await postSteps(t, { a: network }, database().url);
-  const channel_ids = Object.values(steps.channels);
-  const make = async () => {
-    const post = await steps.create({ body: 'Hello', channel_ids, schedule_in_minutes: 0 });
-    const go = await steps.claimOrThrow(post);
-    return { post, id: go.targets[0]?.postChannelId ?? '' };
-  };
-  return { steps, make };
+  const steps = await newSteps(t, { a: network });
+  return { steps, make: () => steps.begin({ body: 'Hello' }) };
 }
 
 test('data of an earlier send survives a worker that dies before the resend', async (t) => {
@@ -174,7 +167,7 @@ async function selfServed(t: ExecutionContext, ...sites: readonly string[]) {
   const now = () => clock.steps?.deps.now().getTime() ?? Date.now();
   const { url } = await openSandbox(t, { now });
   const http = waysOutTo(t, url, ...sites);
-  const steps = await postSteps(t, { linkedin: reaching(http) }, database().url);
+  const steps = await newSteps(t, { linkedin: reaching(http) });
   clock.steps = steps;
   const login = { baseUrl: `${url}/linkedin`, accessToken: selfServe, version };
   const account = await connectLinkedin(http, login);
@@ -183,14 +176,8 @@ async function selfServed(t: ExecutionContext, ...sites: readonly string[]) {
   const { id } = await connectChannel(orm.em.fork(), sealer, workspaceId, 'linkedin', account);
   const make = async (body: string, options: Record<string, string> = {}) => {
     const channel_options = { [id]: options };
-    const post = await steps.create({
-      body,
-      channel_ids: [id],
-      channel_options,
-      schedule_in_minutes: 0,
-    });
-    const [target] = (await steps.claimOrThrow(post)).targets;
-    return { post, target: target?.postChannelId ?? '' };
+    const begun = await steps.begin({ body, channel_ids: [id], channel_options });
+    return { post: begun.post, target: begun.id };
   };
   return { steps, account, make };
 }

@@ -11,25 +11,16 @@ import {
   type FakeNetwork,
 } from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
-import { type PostSteps } from '../support/post-steps.ts';
 import { attachFiles, storeFile } from '../support/seed-media.ts';
 import { untilBlocked } from '../support/until-blocked.ts';
 
 const minute = 60_000;
 const { newSteps } = onOneDatabase(test);
 
-/** A due, claimed post on all channels. */
-async function claimed(steps: PostSteps) {
-  const channelIds = Object.values(steps.channels);
-  const post = await steps.create({ body: 'Old', channel_ids: channelIds, schedule_in_minutes: 0 });
-  const go = await steps.claimOrThrow(post);
-  return { post, go, id: go.targets[0]?.postChannelId ?? '' };
-}
-
 test('an attempt that hung before it sent anything is not counted by a cancel, and sends nothing when it resumes', async (t) => {
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
-  const { post, id } = await claimed(steps);
+  const { post, id } = await steps.begin({ body: 'Old' });
   const { isHeld, release } = hold(network, 'prepare');
   const first = steps.attempt(post, id);
   await isHeld;
@@ -45,7 +36,7 @@ for (const step of ['upload', 'send'] as const) {
   test(`an attempt that hung since before a cancel sends no old text during the ${step} of the edited post`, async (t) => {
     const network = fakeNetwork();
     const steps = await newSteps(t, { a: network });
-    const { post, go, id } = await claimed(steps);
+    const { post, go, id } = await steps.begin({ body: 'Old' });
     const { isHeld, release } = hold(network, 'upload');
     const first = steps.attempt(post, id);
     await isHeld;
@@ -81,7 +72,7 @@ test('an empty reconcile that began too early proves nothing, however late it en
 /** A post whose worker died during the send, at an unknown point. */
 async function dying(t: ExecutionContext, network: FakeNetwork) {
   const steps = await newSteps(t, { a: network });
-  const { post, id } = await claimed(steps);
+  const { post, id } = await steps.begin({ body: 'Old' });
   interrupt(network, 'send', async () => {
     throw new CancelledFailure('The worker is gone.'); // The attempt writes nothing more.
   });
@@ -146,7 +137,7 @@ const nothing = async (): Promise<void> => {};
 async function silentWorker(t: ExecutionContext, networks = { a: fakeNetwork() }) {
   const steps = await newSteps(t, networks);
   await steps.subscribe('post.published', 'post.partial');
-  const { post, go } = await claimed(steps);
+  const { post, go } = await steps.begin({ body: 'Old' });
   const { isHeld, release } = hold(networks.a, 'send');
   const id = go.targets.find(({ network }) => network === 'a')?.postChannelId ?? '';
   const silent = steps.attempt(post, id);

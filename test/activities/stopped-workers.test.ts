@@ -1,13 +1,11 @@
 import test, { type ExecutionContext } from 'ava';
 import { createIntent } from '../../activities/publish-channel/attempt.ts';
 import { NetworkError } from '../../networks/network.ts';
-import { beforeTests } from '../support/before-tests.ts';
-import { freshDatabase } from '../support/database.ts';
 import { fakeNetwork, hold, liveTexts } from '../support/networks.ts';
-import { postSteps } from '../support/post-steps.ts';
+import { onOneDatabase } from '../support/on-one-database.ts';
 
 const minute = 60_000;
-const database = beforeTests(test, freshDatabase);
+const { newSteps } = onOneDatabase(test);
 
 /** A network that checks `mayCreate` right before the request, as `networks/http.ts` does. */
 function askingNetwork() {
@@ -27,11 +25,8 @@ function askingNetwork() {
 /** A post whose first attempt has committed its intent and is suspended before its request leaves. */
 async function stopped(t: ExecutionContext) {
   const network = askingNetwork();
-  const steps = await postSteps(t, { a: network }, database().url);
-  const channel_ids = Object.values(steps.channels);
-  const post = await steps.create({ body: 'Once', channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.claimOrThrow(post);
-  const id = go.targets[0]?.postChannelId ?? '';
+  const steps = await newSteps(t, { a: network });
+  const { post, go, id } = await steps.begin({ body: 'Once' });
   const { isHeld, release } = hold(network, 'send');
   const trying = steps.attempt(post, id);
   trying.catch(() => undefined);

@@ -4,14 +4,12 @@ import { finishUnpublish, readUnpublish } from '../../activities/unpublish/unpub
 import { NetworkError } from '../../networks/network.ts';
 import { unpublishPost } from '../../services/posts/unpublish-post.ts';
 import { attempt } from '../support/attempt.ts';
-import { beforeTests } from '../support/before-tests.ts';
-import { freshDatabase } from '../support/database.ts';
 import { cannotTell, down, fails, fakeNetwork, liveTexts, type Fate } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
-import { postSteps } from '../support/post-steps.ts';
+import { onOneDatabase } from '../support/on-one-database.ts';
 
 const hour = 3_600_000;
-const database = beforeTests(test, freshDatabase);
+const { newSteps } = onOneDatabase(test);
 
 /** A thread that went out, or stopped where one of its sends fails, and the request to remove it. */
 const thread = (t: ExecutionContext, ...fates: readonly Fate[]) =>
@@ -26,15 +24,12 @@ async function post(
   const network = fakeNetwork();
   network.fates.push(...fates);
   network.blind = cannotTell;
-  const steps = await postSteps(t, { [name]: network }, database().url);
+  const steps = await newSteps(t, { [name]: network });
   const { deps, workspaceId } = steps;
-  const channel_ids = Object.values(steps.channels);
-  const postId = await steps.create({ thread: texts, channel_ids, schedule_in_minutes: 0 });
-  const go = await steps.claimOrThrow(postId);
+  const { post: postId, go, id: postChannelId } = await steps.begin({ thread: texts });
   await steps.attemptAll(postId, go);
   await steps.finalize(postId, go);
   const scope = { workspaceId, postId };
-  const postChannelId = go.targets[0]?.postChannelId ?? '';
   return {
     network,
     steps,

@@ -61,6 +61,12 @@ export type PostSteps = {
   readonly claim: (post: string) => Promise<Claim>;
   /** Claims a post that is due. @throws Error when there is nothing to publish. */
   readonly claimOrThrow: (post: string) => Promise<Go>;
+  /** Creates a post that is due, on all channels unless the request names some, and claims it. */
+  readonly begin: (request: CreatePostBody) => Promise<{
+    readonly post: string;
+    readonly go: Go;
+    /** Its first post channel. */ readonly id: string;
+  }>;
   /** Makes one attempt to publish a post on one channel. */
   readonly attempt: (post: string, postChannelId: string) => Promise<Attempted<ChannelOutcome>>;
   /** Makes one attempt for each channel of a claim, one after the other. */
@@ -104,6 +110,7 @@ export async function postSteps(
     },
   };
   const calls = apiCalls(deps, { workspaceId, keyId: key.id }, messages);
+  const worker = workerSteps(deps, workspaceId);
   return {
     deps,
     workspaceId,
@@ -111,7 +118,13 @@ export async function postSteps(
     messages,
     pass: clock.pass,
     ...calls,
-    ...workerSteps(deps, workspaceId),
+    ...worker,
+    begin: async (request) => {
+      const channel_ids = Object.values(channels);
+      const post = await calls.create({ channel_ids, schedule_in_minutes: 0, ...request });
+      const go = await worker.claimOrThrow(post);
+      return { post, go, id: go.targets[0]?.postChannelId ?? '' };
+    },
     ...webhooks(deps, workspaceId),
     ...attempts,
     disconnect: async (network) => {
