@@ -1,36 +1,31 @@
+import { AppBskyEmbedImages } from '@atproto/api';
 import { postWorkflowId } from '../../workflows/messages.ts';
+import { blobBytes, recordsOf } from '../networks/bluesky/bench.ts';
+import { pictureFile, pixelsOf } from '../networks/files.ts';
 import {
   addBlueskyChannel,
   addMastodonChannel,
   blueskyAccount,
   mastodonAccount,
   networkPorts,
+  type BlueskyTestAccount,
+  type MastodonTestAccount,
 } from '../support/accounts.ts';
 import { newClient } from '../support/client.ts';
-import { env } from '../support/env.ts';
 import { beforeTests } from '../support/kit.ts';
-import { lossyProxy } from '../support/lossy-proxy.ts';
+import { upload } from '../support/media-library.ts';
 import { needs } from '../support/needs.ts';
 import { startPunctual } from '../support/punctual.ts';
 import { isSignedWith, startReceiver } from '../support/receiver.ts';
 import { ownStepsOf, timerEnds } from '../support/waits.ts';
-import { postsOf, statusesOf } from './live-posts.ts';
 
 const test = needs('temporal', 'gotosocial', 'pds');
 
-/**
- * One service for all tests. The allowed ports are set at its start, so the receivers and the lines to the servers
- * exist before it. Each of them is used by one test.
- */
+/** One service for all tests. The allowed ports are set at its start, so the receivers exist before it. */
 const shared = beforeTests(test, async (scope) => {
-  const lines = {
-    mastodon: await lossyProxy(scope, env('PUNCTUAL_TEST_GOTOSOCIAL_URL')),
-    bluesky: await lossyProxy(scope, env('PUNCTUAL_TEST_PDS_URL')),
-  };
   const receivers = { refused: await startReceiver(scope), revoked: await startReceiver(scope) };
-  const urls = [...Object.values(lines), ...Object.values(receivers)].map(({ url }) => url);
-  const allowPorts = [...networkPorts(), ...urls.map((url) => Number(new URL(url).port))];
-  return { lines, receivers, punctual: await startPunctual(scope, { allowPorts }) };
+  const allowPorts = [...networkPorts(), receivers.refused.port, receivers.revoked.port];
+  return { receivers, punctual: await startPunctual(scope, { allowPorts }) };
 });
 
 /** A workspace with an account of its own on each network. */
@@ -43,6 +38,46 @@ async function workspace() {
     bluesky: await addBlueskyChannel(punctual, client.workspaceId, bluesky),
   };
   return { punctual, client, channels, mastodon, bluesky };
+}
+
+/** The statuses of an account, oldest first, each with its text and the pixels of its pictures. */
+async function statusesOf({ client }: MastodonTestAccount) {
+  const me = await client.v1.accounts.verifyCredentials();
+  const statuses = await client.v1.accounts.$select(me.id).statuses.list();
+  return Promise.all(
+    statuses.toReversed().map(async ({ id, url, createdAt, inReplyToId, mediaAttachments }) => ({
+      id,
+      url,
+      createdAt,
+      inReplyToId,
+      text: (await client.v1.statuses.$select(id).source.fetch()).text,
+      pictures: await Promise.all(
+        mediaAttachments.map(async (file) => {
+          const response = await fetch(file.url ?? '');
+          return pixelsOf(Buffer.from(await response.arrayBuffer()));
+        }),
+      ),
+    })),
+  );
+}
+
+/** The same for the records of a Bluesky account. */
+async function postsOf({ agent }: BlueskyTestAccount) {
+  return Promise.all(
+    (await recordsOf(agent)).map(async ({ uri, cid, record }) => {
+      const images = AppBskyEmbedImages.isMain(record.embed) ? record.embed.images : [];
+      const files = await Promise.all(images.map(({ image }) => blobBytes(agent, image)));
+      const { text, createdAt, reply } = record;
+      return {
+        uri,
+        cid,
+        createdAt,
+        reply,
+        text,
+        pictures: await Promise.all(files.map(pixelsOf)),
+      };
+    }),
+  );
 }
 
 test('a scheduled post is live on Mastodon and Bluesky at its time, at the URLs in its results', async (t) => {
@@ -80,10 +115,17 @@ test('a scheduled post is live on Mastodon and Bluesky at its time, at the URLs 
   t.is(await ownStepsOf(handle), 2, 'one claim and one finalize');
 });
 
-test('a thread of three parts is a chain on both networks, in order', async (t) => {
-  const { client, channels, mastodon, bluesky } = await workspace();
+test('a thread of three parts is a chain on both networks, in order, with the pictures on its first part', async (t) => {
+  const { punctual, client, channels, mastodon, bluesky } = await workspace();
+  const files = [await pictureFile('a.png', 30, 20), await pictureFile('b.png', 20, 40)];
+  const media_ids: string[] = [];
+  for (const { bytes, name: fileName } of files) {
+    media_ids.push((await upload(punctual, client, { bytes, fileName })).body.media.id);
+  }
+
   const { body } = await client.post('/posts', {
     thread: ['One', 'Two', 'Three'],
+    media_ids,
     channel_ids: Object.values(channels),
     schedule_in_minutes: 0,
   });
@@ -104,6 +146,13 @@ test('a thread of three parts is a chain on both networks, in order', async (t) 
     root: { uri: records[0]?.uri, cid: records[0]?.cid },
     parent: { uri: records[1]?.uri, cid: records[1]?.cid },
   });
+  const shown = [await Promise.all(files.map(({ bytes }) => pixelsOf(bytes))), [], []];
+  for (const live of [chain, records]) {
+    t.deepEqual(
+      live.map(({ pictures }) => pictures),
+      shown,
+    );
+  }
 });
 
 test('when one of two networks refuses, the post fails, the other channel is published and one signed post.partial arrives', async (t) => {
