@@ -5,7 +5,7 @@ import { beforeTests } from '../support/before-tests.ts';
 import { clockedChannel, type ClockedChannel, type ClaimedPost } from '../support/claimed-posts.ts';
 import { freshDatabase } from '../support/database.ts';
 import { fails, fakeNetwork, liveTexts, type FakeNetwork } from '../support/networks.ts';
-import { channelOfAnother, newNetwork, postsOf } from '../support/servers.ts';
+import { newNetwork, postsOf } from '../support/servers.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -36,7 +36,7 @@ const usedOn = async ({ deps, workspaceId }: ClockedChannel, day: string): Promi
 test('a workspace that has used its allowance waits until midnight UTC, while another workspace publishes', async (t) => {
   const network = limitedTo(2);
   const channel = await newChannel(t, network);
-  const other = await channelOfAnother(t, database().url, network);
+  const other = await newChannel(t, network);
   const [first, second, third] = await postsOf(channel, 3);
   t.like(await first?.attempt(), { status: 'published' });
   t.like(await second?.attempt(), { status: 'published' });

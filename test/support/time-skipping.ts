@@ -21,7 +21,7 @@ export type SkippingPunctual = Punctual & { readonly environment: TestWorkflowEn
 export async function startTimeSkipping(
   t: ExecutionContext,
   network: FakeNetwork,
-  options: Pick<ApiOptions, 'allowPorts' | 'now'> = {},
+  options: Pick<ApiOptions, 'now'> = {},
 ): Promise<SkippingPunctual> {
   const environment = await startTimeSkippingServer(t);
   const temporalEnv = { TEMPORAL_ADDRESS: environment.address, TEMPORAL_NAMESPACE: 'default' };

@@ -3,24 +3,12 @@ import type { AttemptedDelivery, Subscription, Webhooks } from '../../support/we
 
 export const delivered: AttemptedDelivery = { kind: 'done', status: 'delivered' };
 
-export type EndpointWithHeldSlots = Subscription & {
-  /** Advances the clock by `ms`. */
-  readonly hold: (ms: number) => Promise<void>;
-};
-
 /** An endpoint whose slots are held by a stopped clock, so that none is released on a slow machine. */
-export async function endpointWithHeldSlots(
-  api: Webhooks,
-  answer?: Answer,
-): Promise<EndpointWithHeldSlots> {
+export async function endpointWithHeldSlots(api: Webhooks, answer?: Answer): Promise<Subscription> {
   const subscribed = await api.subscribe(answer);
-  const { pass, caughtUp } = subscribed;
-  const hold = (ms: number): Promise<void> => {
-    pass(ms);
-    return caughtUp();
-  };
-  await hold(0);
-  return Object.assign(subscribed, { hold });
+  subscribed.pass(0);
+  await subscribed.caughtUp();
+  return subscribed;
 }
 
 /** Creates events for an endpoint. @returns their deliveries. */
