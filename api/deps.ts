@@ -1,4 +1,4 @@
-import type { DeliveryToSync, PostMetricsRequest, PostToSync } from '../domain/to-sync.ts';
+import type { PostMetricsRequest, PostToSync } from '../domain/to-sync.ts';
 import type { RateLimits } from '../runtime/config/read-config.ts';
 import type { Refusals } from '../services/channels/connect-with-secret.ts';
 import type { ServiceDeps } from '../services/deps.ts';
@@ -12,8 +12,6 @@ export type ApiDeps = ServiceDeps & {
   readonly gate: DatabaseGate;
   /** Syncs a committed post with Temporal in the background. The relay repeats a failed sync. */
   readonly syncPost: (post: PostToSync) => void;
-  /** The same for a replayed webhook delivery. */
-  readonly syncDelivery: (delivery: DeliveryToSync) => void;
   /** Starts the refresh of a post's metrics in the background. After a failure the schedule refreshes them. */
   readonly refreshPost: (request: PostMetricsRequest) => void;
   /** Whether this process can serve requests. */

@@ -71,12 +71,10 @@ export function selectDeliveries(
 /** Deliveries of an endpoint to replay: one, or the failed and waiting ones since a time. */
 export type Replayed = { readonly id: string } | { readonly since: Date };
 
-type Round = { readonly id: string; readonly round: number };
-
 /**
  * Starts a new round of attempts for up to `most` deliveries: ended ones first, then those that wait. Skips deliveries
  * with an attempt that is under way or due, so a repeated call starts nothing twice, and of many also test calls. The
- * caller holds the endpoint, as its deletion does.
+ * caller holds the endpoint, as its deletion does. @returns how many began.
  */
 export async function beginRounds(
   em: Em,
@@ -84,7 +82,7 @@ export async function beginRounds(
   endpointId: string,
   which: Replayed,
   most: number,
-): Promise<Round[]> {
+): Promise<number> {
   const own = sql`endpoint_id = ${endpointId}`;
   const ended =
     'id' in which
@@ -95,17 +93,17 @@ export async function beginRounds(
   const waiting = sql`${own} and ${'id' in which ? sql`id = ${which.id}` : sql`created_at >= ${which.since}`}
     and status = 'pending' and next_attempt_at > clock_timestamp()`;
   const begun = await beginOldest(em, workspaceId, ended, most);
-  return [...begun, ...(await beginOldest(em, workspaceId, waiting, most - begun.length))];
+  return begun + (await beginOldest(em, workspaceId, waiting, most - begun));
 }
 
 /** Oldest first, so that locks are taken in one order. Attempt numbers continue, and those not shown are deleted. */
-const beginOldest = (
+async function beginOldest(
   em: Em,
   workspaceId: string,
   which: RawBuilder<unknown>,
   most: number,
-): Promise<Round[]> =>
-  queryPlanned<Round>(
+): Promise<number> {
+  const begun = await queryPlanned(
     em,
     sql`with chosen as materialized (
        select id from deliveries where workspace_id = ${workspaceId} and ${which}
@@ -117,5 +115,7 @@ const beginOldest = (
      update deliveries d set status = 'pending', error = null, round = d.round + 1, next_attempt_at = clock_timestamp(),
        attempts_before = (select coalesce(max(number), 0) from delivery_attempts a
          where a.delivery_id = d.id and a.workspace_id = d.workspace_id)
-     from chosen where d.id = chosen.id and d.workspace_id = ${workspaceId} returning d.id, d.round`,
+     from chosen where d.id = chosen.id and d.workspace_id = ${workspaceId} returning d.id`,
   );
+  return begun.length;
+}

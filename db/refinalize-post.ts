@@ -28,12 +28,11 @@ export async function refinalizeCancelled(em: Em, scope: Scope, deps: Deps): Pro
 /**
  * Finalizes a draft or scheduled post as published if every channel is published, because it could no longer be
  * scheduled, retried or cancelled.
- *
- * @returns the ids of the event's deliveries, which are in the outbox.
  */
-export async function finalizeIfPublished(em: Em, scope: Scope, deps: Deps): Promise<string[]> {
-  const isElsewhere = sql`pc.status <> 'published'`;
-  return (await isUnfinished(em, scope, isElsewhere)) ? [] : refinalizePost(em, scope, deps);
+export async function finalizeIfPublished(em: Em, scope: Scope, deps: Deps): Promise<void> {
+  if (!(await isUnfinished(em, scope, sql`pc.status <> 'published'`))) {
+    await refinalizePost(em, scope, deps);
+  }
 }
 
 /** Whether a post is neither draft nor scheduled, or one of its channels `pc` meets this condition. */
@@ -57,7 +56,7 @@ export async function refinalizePost(
   em: Em,
   { workspaceId, postId }: Scope,
   deps: Deps,
-): Promise<string[]> {
+): Promise<void> {
   const rows = await query(
     em,
     sql<{ status: ChannelStatus }>`
@@ -66,7 +65,7 @@ export async function refinalizePost(
   const channels = rows.map(({ status }) => status);
   const type = finalEventType(channels);
   if (type === null) {
-    return [];
+    return;
   }
 
   const [post] = await query(
@@ -76,7 +75,7 @@ export async function refinalizePost(
       where id = ${postId} and workspace_id = ${workspaceId} returning run`,
   );
   const view = await loadPostView(em, workspaceId, postId, deps);
-  return recordEvent(em, {
+  await recordEvent(em, {
     workspaceId,
     type,
     data: { post: view },

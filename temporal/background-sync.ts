@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Em, Orm } from '../db/orm.ts';
-import type { DeliveryToSync, PostMetricsRequest, PostToSync } from '../domain/to-sync.ts';
+import type { PostMetricsRequest, PostToSync } from '../domain/to-sync.ts';
 import { describeError, type Logger } from '../runtime/logger.ts';
 import {
   postMetricsWorkflowId,
@@ -10,7 +10,6 @@ import {
 import { ofWorkspace } from '../workflows/search-attributes.ts';
 import { underDeadline } from './connect.ts';
 import { startSearchable } from './ensure-search-attributes.ts';
-import { syncDelivery } from './sync-delivery.ts';
 import { syncPost } from './sync-post.ts';
 
 /** Number of concurrent syncs. Rows beyond it wait for the relay, which needs no memory for them. */
@@ -38,8 +37,6 @@ export function backgroundSync(client: Client, orm: Orm, log: Logger) {
   return {
     syncPost: (post: PostToSync): void =>
       begin({ post: post.postId, requestId: post.requestId }, (em) => syncPost(client, em, post)),
-    syncDelivery: (delivery: DeliveryToSync): void =>
-      begin({ delivery: delivery.deliveryId }, (em) => syncDelivery(client, em, delivery)),
     /** Starts the refresh of a post's metrics, unless one is running. If that fails, the schedule reads them later. */
     refreshPost: (request: PostMetricsRequest): void =>
       begin({ metricsOf: request.postId }, () => startRefresh(client, request)),

@@ -100,9 +100,7 @@ export const channelRoutes: Route[] = [
     answers: ok('The account is disconnected.', disconnectedAnswer),
     handle: async ({ caller, params: { id = '' } }, deps) => {
       const change = { ...caller, channelId: id };
-      const { disconnected, toSync } = await disconnectChannel(deps, change);
-      toSync.forEach(deps.syncDelivery);
-      return { status: 200, body: disconnected };
+      return { status: 200, body: await disconnectChannel(deps, change) };
     },
   }),
   route.post('/channels/{id}/check', {

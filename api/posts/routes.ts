@@ -176,8 +176,7 @@ export const postRoutes: Route[] = [
     errors: ['invalid_channel_ids', 'nothing_to_settle', 'settle_too_early'],
     handle: async ({ caller, params: { id = '' }, body }, deps) => {
       const { channel_id: channelId, url } = body;
-      const deliveries = await settlePost(deps, { ...caller, postId: id }, { channelId, url });
-      deliveries.forEach(deps.syncDelivery);
+      await settlePost(deps, { ...caller, postId: id }, { channelId, url });
       return { status: 200, body: { post: await showPost(deps, caller, id) } };
     },
   }),

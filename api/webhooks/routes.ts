@@ -196,8 +196,7 @@ export const webhookRoutes: Route[] = [
     ),
     errors: ['delivery_not_final', 'webhook_disabled'],
     handle: async ({ caller, params: { id = '', delivery: deliveryId = '' } }, deps) => {
-      const { delivery, toSync } = await replayDelivery(deps, caller, id, deliveryId);
-      toSync.forEach(deps.syncDelivery);
+      const delivery = await replayDelivery(deps, caller, id, deliveryId);
       return { status: 202, body: { delivery } };
     },
   }),
@@ -224,8 +223,7 @@ export const webhookRoutes: Route[] = [
     ),
     errors: ['webhook_disabled'],
     handle: async ({ caller, params: { id = '' }, query }, deps) => {
-      const { replaying, toSync } = await replayFailed(deps, caller, id, query.since);
-      toSync.forEach(deps.syncDelivery);
+      const replaying = await replayFailed(deps, caller, id, query.since);
       return { status: 202, body: { replaying } };
     },
   }),

@@ -216,7 +216,7 @@ const remove = adminCommand({
   run: async ({ orm, em, now }, { channelId }) => {
     const { workspaceId, handle, platform } = await findConnected(em, channelId);
     const change = { workspaceId, channelId };
-    const { disconnected } = await disconnectChannel({ orm, now }, change);
+    const disconnected = await disconnectChannel({ orm, now }, change);
     const { scheduled_posts: scheduled, still_sending: sending } = disconnected;
     return {
       text: [

@@ -2,7 +2,6 @@ import { recordAudit, type Actor } from '../../db/audit.ts';
 import { countOpenPosts } from '../../db/repositories/channels.ts';
 import { recordEvent } from '../../db/record-event.ts';
 import { eraseChannels, lockChannel, type ChannelKey } from '../../db/repositories/channels.ts';
-import type { DeliveryToSync } from '../../domain/to-sync.ts';
 import type { ServiceDeps } from '../deps.ts';
 
 /** Body of the response and of the event. */
@@ -20,10 +19,7 @@ export type Disconnected = {
 export async function disconnectChannel(
   { orm, now }: Pick<ServiceDeps, 'orm' | 'now'>,
   change: Actor & ChannelKey,
-): Promise<{
-  readonly disconnected: Disconnected & { readonly still_sending: number };
-  readonly toSync: readonly DeliveryToSync[];
-}> {
+): Promise<Disconnected & { readonly still_sending: number }> {
   const { workspaceId, channelId } = change;
   return orm.em.fork().transactional(async (em) => {
     const { platform, handle } = await lockChannel(em, change);
@@ -33,11 +29,7 @@ export async function disconnectChannel(
     const channel = { id: channelId, platform, handle };
     const data: Disconnected = { channel, scheduled_posts: scheduled };
     const type = 'channel.disconnected';
-    const event = { workspaceId, channelId, type, data, byOutbox: true } as const;
-    const deliveryIds = await recordEvent(em, event);
-    return {
-      disconnected: { ...data, still_sending: sending },
-      toSync: deliveryIds.map((deliveryId) => ({ workspaceId, deliveryId, round: 1 })),
-    };
+    await recordEvent(em, { workspaceId, channelId, type, data, byOutbox: true });
+    return { ...data, still_sending: sending };
   });
 }

@@ -10,7 +10,6 @@ import { AppError, channelDetail } from '../../domain/errors.ts';
 import { currentParts, isOpen, isSent, linksOf, mayBeLive } from '../../domain/live-parts.ts';
 import { isWithheld } from '../../domain/post-view.ts';
 import type { PostStatus } from '../../domain/statuses.ts';
-import type { DeliveryToSync } from '../../domain/to-sync.ts';
 import { longestAppearanceMs } from '../../networks/content-rules.ts';
 import type { PostChange } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
@@ -29,24 +28,22 @@ const correctableMs = 24 * 60 * 60_000;
 /**
  * Resolves an unconfirmed channel by the finding of a person. An ended post gets a new final event; a cancelled post
  * that is now live on every channel ends as published. Another finding corrects the settlement.
- *
- * @returns the deliveries of the new final event, to sync with Temporal.
  */
 export async function settlePost(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'publicUrl' | 'rules'> & KnowsPages,
   change: PostChange,
   { channelId, url: given }: Settlement,
-): Promise<DeliveryToSync[]> {
+): Promise<void> {
   const { workspaceId, postId } = change;
   const scope = { workspaceId, postId };
   const url = given === null ? null : readUrl(given);
   const now = deps.now();
-  const started = await deps.orm.em.fork().transactional(async (em) => {
+  await deps.orm.em.fork().transactional(async (em) => {
     const { post, channels } = await lockPost(em, change);
     const channel = channelIn(channels, channelId);
     const { row, account } = channel;
     if (row.status !== 'unconfirmed' && isSettledSo(channel, url)) {
-      return [];
+      return;
     }
 
     if (url !== null) {
@@ -78,7 +75,7 @@ export async function settlePost(
     await em.flush();
     await forgetMetricDays(em, row);
     await sumMetrics(em, workspaceId, [postId]);
-    const deliveryIds = await end(em, scope, { ...deps, now: () => now });
+    await end(em, scope, { ...deps, now: () => now });
     await em.refresh(post);
     if (hasEnded(post)) {
       // In the outbox, because its last workflow still shows the old outcome. A publishing post must not be signalled:
@@ -87,9 +84,7 @@ export async function settlePost(
     }
 
     await recordAudit(em, change, 'post.settled', postId);
-    return deliveryIds;
   });
-  return started.map((deliveryId) => ({ workspaceId, deliveryId, round: 1 }));
 }
 
 const hasEnded = ({ status }: { readonly status: PostStatus }): boolean =>

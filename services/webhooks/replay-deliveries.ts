@@ -5,7 +5,6 @@ import type { Em } from '../../db/orm.ts';
 import { holdEndpoint } from '../../db/repositories/endpoints.ts';
 import { queryTime } from '../../domain/due-time.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { DeliveryToSync } from '../../domain/to-sync.ts';
 import { createKeyedSemaphore } from '../../runtime/concurrency.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { loadDelivery, type DeliveryView } from './read-deliveries.ts';
@@ -16,30 +15,23 @@ export async function replayDelivery(
   actor: Actor,
   endpointId: string,
   id: string,
-): Promise<{ readonly delivery: DeliveryView; readonly toSync: readonly DeliveryToSync[] }> {
+): Promise<DeliveryView> {
   const { workspaceId } = actor;
-  const { delivery, begun } = await withinLimit(replays, workspaceId, (left) =>
+  return withinLimit(replays, workspaceId, (left) =>
     orm.em.fork().transactional(async (em) => {
       await loadDelivery(em, workspaceId, endpointId, id);
       await holdEnabled(em, workspaceId, endpointId);
-      const rounds = await beginRounds(em, workspaceId, endpointId, { id }, left);
-      await (rounds.length > 0 && recordAudit(em, actor, 'delivery.replayed', id));
-      return { begun: rounds, delivery: await loadDelivery(em, workspaceId, endpointId, id) };
+      if ((await beginRounds(em, workspaceId, endpointId, { id }, left)) === 0) {
+        const message =
+          'An attempt of this delivery is under way or due now. Read the delivery again for its result.';
+        throw new AppError('delivery_not_final', message);
+      }
+
+      await recordAudit(em, actor, 'delivery.replayed', id);
+      return { begun: 1, result: await loadDelivery(em, workspaceId, endpointId, id) };
     }),
   );
-  if (begun.length === 0) {
-    const message =
-      'An attempt of this delivery is under way or due now. Read the delivery again for its result.';
-    throw new AppError('delivery_not_final', message);
-  }
-
-  return { delivery, toSync: toSyncOf(workspaceId, begun) };
 }
-
-const toSyncOf = (
-  workspaceId: string,
-  begun: readonly { readonly id: string; readonly round: number }[],
-): DeliveryToSync[] => begun.map(({ id, round }) => ({ workspaceId, deliveryId: id, round }));
 
 async function holdEnabled(em: Em, workspaceId: string, id: string): Promise<void> {
   const { disabledAt } = await holdEndpoint(em, workspaceId, id);
@@ -51,32 +43,27 @@ async function holdEnabled(em: Em, workspaceId: string, id: string): Promise<voi
   }
 }
 
-/** Deliveries to sync right after the commit. The relay syncs the rest, so that other callers are not delayed. */
-const syncedAtOnce = 20;
-
 /**
  * Replays the failed deliveries of an endpoint that are not older than `since`, and then those that wait for their next
- * attempt, at most `maxBegun`. @returns how many deliveries are pending again, and the first of them.
+ * attempt, at most `maxBegun`. @returns how many deliveries are pending again.
  */
 export async function replayFailed(
   { orm, replays, now }: ReplayDeps & Pick<ServiceDeps, 'now'>,
   actor: Actor,
   endpointId: string,
   since: unknown,
-): Promise<{ readonly replaying: number; readonly toSync: readonly DeliveryToSync[] }> {
+): Promise<number> {
   const { workspaceId } = actor;
-  const { begun } = await withinLimit(replays, workspaceId, (left) =>
+  return withinLimit(replays, workspaceId, (left) =>
     orm.em.fork().transactional(async (em) => {
       await holdEnabled(em, workspaceId, endpointId);
       const which = { since: queryTime('since', since, now()) };
       const most = Math.min(maxBegun, left);
-      const rounds = await beginRounds(em, workspaceId, endpointId, which, most);
-      await (rounds.length > 0 && recordAudit(em, actor, 'webhook.replayed', endpointId));
-      return { begun: rounds };
+      const begun = await beginRounds(em, workspaceId, endpointId, which, most);
+      await (begun > 0 && recordAudit(em, actor, 'webhook.replayed', endpointId));
+      return { begun, result: begun };
     }),
   );
-  const toSync = toSyncOf(workspaceId, begun.slice(0, syncedAtOnce));
-  return { replaying: begun.length, toSync };
 }
 
 /** Limit per call, so that statements and their locks stay short. */
@@ -96,10 +83,10 @@ export type ReplayLimit = ReturnType<typeof createReplayLimit>;
 type ReplayDeps = Pick<ServiceDeps, 'orm'> & { readonly replays: ReplayLimit };
 
 /** Runs `begin` with the number of replays that are left, and counts those that it began. */
-async function withinLimit<T extends { readonly begun: readonly unknown[] }>(
+async function withinLimit<T>(
   { counter, enter }: ReplayLimit,
   workspaceId: string,
-  begin: (left: number) => Promise<T>,
+  begin: (left: number) => Promise<{ readonly begun: number; readonly result: T }>,
 ): Promise<T> {
   const leave = await enter(workspaceId, AbortSignal.any([]));
   try {
@@ -110,8 +97,8 @@ async function withinLimit<T extends { readonly begun: readonly unknown[] }>(
       throw new AppError('rate_limited', message, { retryAfter });
     }
 
-    const result = await begin(counted?.remainingPoints ?? maxReplayed);
-    await counter.penalty(workspaceId, result.begun.length);
+    const { begun, result } = await begin(counted?.remainingPoints ?? maxReplayed);
+    await counter.penalty(workspaceId, begun);
     return result;
   } finally {
     leave();

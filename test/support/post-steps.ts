@@ -129,7 +129,7 @@ export async function postSteps(
     ...attempts,
     disconnect: async (network) => {
       const channelId = channels[network] ?? '';
-      const { disconnected } = await disconnectChannel(deps, { workspaceId, channelId });
+      const disconnected = await disconnectChannel(deps, { workspaceId, channelId });
       return disconnected.still_sending;
     },
     settle: async (...args) => {
@@ -176,7 +176,7 @@ function apiCalls(
       return retrying;
     },
     settle: async (postId, channelId, url) =>
-      void (await settlePost(services, { workspaceId, postId }, { channelId, url })),
+      settlePost(services, { workspaceId, postId }, { channelId, url }),
     show: (postId) => showPost(services, caller, postId),
   };
 }
