@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { createKeyedSemaphore } from '../runtime/concurrency.ts';
 
 type Turn = { readonly begin: () => Promise<void>; readonly end: () => void };
 
@@ -9,32 +10,17 @@ export type InTurn = <T>(workspaceId: string, work: () => Promise<T>) => Promise
 
 /** @param most How many calls of a workspace run at the same time. The others wait, in their order. */
 export function createTurns(most: number): InTurn {
-  const known = new Map<string, { taken: number; readonly waiting: (() => void)[] }>();
-  const turnOf = (workspaceId: string): Turn => ({
-    begin: async () => {
-      const turns = known.get(workspaceId) ?? { taken: 0, waiting: [] };
-      known.set(workspaceId, turns);
-      turns.taken += 1;
-      if (turns.taken > most) {
-        await new Promise<void>((resolve) => turns.waiting.push(resolve));
-      }
-    },
-    end: () => {
-      const turns = known.get(workspaceId) ?? { taken: 1, waiting: [] };
-      turns.taken -= 1;
-      if (turns.taken === 0) {
-        known.delete(workspaceId);
-      }
-
-      const next = turns.waiting.shift();
-      if (next) {
-        setImmediate(next); // Calls of others come between two that use the processor.
-      }
-    },
-  });
+  const enter = createKeyedSemaphore(most);
   return async (workspaceId, work) => {
-    const turn = turnOf(workspaceId);
-    await turn.begin();
+    const never = AbortSignal.any([]);
+    let leave = await enter(workspaceId, never);
+    const turn: Turn = {
+      begin: async () => {
+        leave = await enter(workspaceId, never);
+      },
+      // Calls of others come between two that use the processor.
+      end: () => void setImmediate(leave),
+    };
     try {
       return await current.run(turn, work);
     } finally {

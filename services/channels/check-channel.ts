@@ -50,11 +50,7 @@ export async function throttledCheck(deps: CheckDeps, key: ChannelKey): Promise<
     return lastAnswer(deps, key);
   }
 
-  const checked = await checkChannel(deps, key);
-  const answer = checked && { ...checked, at: now.toISOString() };
-  const isSame = { ...own, checkedAt: now };
-  await deps.orm.em.fork().nativeUpdate(Channel, isSame, { checkAnswer: answer });
-  return answer;
+  return checkChannel(deps, key);
 }
 
 async function lastAnswer({ orm, now }: CheckDeps, key: ChannelKey): Promise<Answer | null> {
@@ -87,7 +83,8 @@ type Connected = { readonly channel: Channel; readonly grant: ChannelGrant | nul
  *
  * @returns null when the channel does not exist.
  */
-export async function checkChannel(deps: CheckDeps, key: ChannelKey): Promise<Checked | null> {
+export async function checkChannel(deps: CheckDeps, key: ChannelKey): Promise<Answer | null> {
+  const at = deps.now().toISOString();
   const em = deps.orm.em.fork();
   const { workspaceId, channelId: id } = key;
   const channel = await em.findOne(Channel, { id, workspaceId, disconnectedAt: null });
@@ -97,11 +94,11 @@ export async function checkChannel(deps: CheckDeps, key: ChannelKey): Promise<Ch
 
   const account = { channel, grant: await findGrant(em, key) };
   const { checked, displayName } = await checkWithNetwork(deps, account);
-  return deps.orm.em.fork().transactional(async (tx): Promise<Checked> => {
+  return deps.orm.em.fork().transactional(async (tx): Promise<Answer> => {
     const current = await lockAccess(tx, key);
     // The result is valid only for the credentials that were checked.
     if (current?.sealedCredentials !== channel.sealedCredentials) {
-      return { access: 'unknown', reason: changedDuringCheck };
+      return { access: 'unknown', reason: changedDuringCheck, at };
     }
 
     if (checked.access === 'connected') {
@@ -111,7 +108,9 @@ export async function checkChannel(deps: CheckDeps, key: ChannelKey): Promise<Ch
       await markAccessLost(tx, deps, key, checked.reason);
     }
 
-    return checked;
+    const answer = { ...checked, at };
+    current.checkAnswer = answer;
+    return answer;
   });
 }
 

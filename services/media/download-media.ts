@@ -1,6 +1,7 @@
 import { open, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../../domain/errors.ts';
+import { forEachLimit } from '../../runtime/concurrency.ts';
 import { BodyTooLargeError, type Download, EgressError } from '../../runtime/egress/egress.ts';
 import { namedIfOutOfRoom } from '../../runtime/storage/disk-storage.ts';
 import type { QuotaOwner } from '../context.ts';
@@ -62,22 +63,15 @@ async function download(
   const files: NewMedia[] = [];
   const stop = new AbortController();
   const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
-  const queue = wanted.entries();
-  const work = async (): Promise<void> => {
-    for (const [index, url] of queue) {
-      try {
-        files[index] = await fetchFile(deps, url, {
-          workspaceId: owner.workspaceId,
-          signal: either,
-        });
-      } catch (error) {
-        // Only the first error counts: the others fail because of the abort.
-        stop.abort(named(error, urls, url));
-        return;
-      }
+  const sent = { workspaceId: owner.workspaceId, signal: either };
+  await forEachLimit([...wanted.entries()], atATime, async ([index, url]) => {
+    try {
+      either.throwIfAborted();
+      files[index] = await fetchFile(deps, url, sent);
+    } catch (error) {
+      stop.abort(named(error, urls, url)); // Only the first error counts: the others fail because of the abort.
     }
-  };
-  await Promise.all(Array.from({ length: atATime }, work));
+  });
   if (stop.signal.aborted) {
     const stored = files.filter((file) => file !== undefined);
     await storedMedia(deps, stored).removeUnclaimed();
