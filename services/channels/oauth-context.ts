@@ -1,5 +1,4 @@
 import { OauthAppSchema } from '../../db/entities/channels.ts';
-import type { Orm } from '../../db/orm.ts';
 import { oauthAppPurpose } from '../../db/sealing-purposes.ts';
 import type {
   OauthAppCredentials,
@@ -8,36 +7,23 @@ import type {
 } from '../../networks/oauth/contract.ts';
 import type { Networks } from '../../networks/registry.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import { type Sealer, sha256Hex } from '../../runtime/secrets.ts';
+import { sha256Hex } from '../../runtime/secrets.ts';
 import type { ServiceDeps } from '../deps.ts';
 
 /** Dependencies of the account use cases, in every process. */
-export type AccountDeps = {
-  readonly orm: Orm;
-  readonly sealer: Sealer;
-  /** OAuth adapters by platform. */
-  readonly oauth: Networks['oauth'];
-  /** Guarded HTTP client for requests to networks. */
-  readonly egress: Egress;
-  /** Public base URL of this service, without a trailing slash. */
-  readonly publicUrl: string;
-  /** Base URL of the sandbox, without a trailing slash; null when there is none. */
-  readonly sandboxUrl: string | null;
-  readonly log: Logger;
-  readonly now: () => Date;
-};
+export type AccountDeps = Pick<
+  ServiceDeps,
+  'orm' | 'sealer' | 'publicUrl' | 'sandboxUrl' | 'log' | 'now'
+> &
+  Pick<Networks, 'oauth'> & {
+    /** Guarded HTTP client for requests to networks. */
+    readonly egress: Egress;
+  };
 
-/** Selects the dependencies of the account use cases. */
 export const accountDeps = (deps: ServiceDeps): AccountDeps => ({
-  orm: deps.orm,
-  sealer: deps.sealer,
+  ...deps,
   oauth: deps.networks.oauth,
   egress: deps.networkEgress,
-  publicUrl: deps.publicUrl,
-  sandboxUrl: deps.sandboxUrl,
-  log: deps.log,
-  now: deps.now,
 });
 
 /** Builds the context of a network's OAuth adapter. @param isAtSandbox For an account of the sandbox. */

@@ -77,21 +77,11 @@ export async function brandAt(
   return brandOf((field) => workspace?.brand[field] ?? brand[field]);
 }
 
-export type ConnectedAccount = {
-  readonly networkName: string;
-  readonly workspaceName: string;
-  readonly handle: string;
-  /** The host of its server. */
-  readonly server: string;
-  /** How many posts failed only because the access was lost. */
-  readonly lost: number;
-};
-
 /** Returns the connected account, only for the browser that connected it. @throws Problem `used` */
 export async function connectedAccount(
   deps: ServiceDeps,
   { link, browser }: Pick<ConnectStep, 'link' | 'browser'>,
-): Promise<ConnectedAccount> {
+) {
   const { connectedId, workspaceId } = link;
   const isOwn = sha256Hex(browser) === link.browserHash;
   const channel =
@@ -110,6 +100,8 @@ export async function connectedAccount(
     lost: await countLostPosts(deps, { link, browser }),
   };
 }
+
+export type ConnectedAccount = Awaited<ReturnType<typeof connectedAccount>>;
 
 export const networkNameOf = (
   { networks }: Pick<ServiceDeps, 'networks'>,

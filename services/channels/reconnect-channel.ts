@@ -24,15 +24,6 @@ export const maxRetriedPosts = 100;
 /** How long after the failed attempt a retry is offered, in milliseconds. */
 const offeredForMs = 24 * 3_600_000;
 
-type Reconnection = {
-  readonly found: FoundChannel;
-  /** With which a person connects the account again. Null after a retry, and when no link can be made. */
-  readonly link: { readonly id: string; readonly link: string } | null;
-  readonly lost: LostPosts;
-  /** The posts that are sent again. */
-  readonly toSync: readonly PostToSync[];
-};
-
 /**
  * Makes a link with which a person connects a channel's account again or, once it is connected, sends the posts again
  * that failed only because its access was lost.
@@ -41,7 +32,7 @@ export async function reconnectChannel(
   deps: ServiceDeps,
   caller: Caller,
   { channelId, retries }: { readonly channelId: string; readonly retries: boolean },
-): Promise<Reconnection> {
+) {
   const { workspaceId } = caller;
   const em = deps.orm.em.fork();
   const now = deps.now();
@@ -62,7 +53,7 @@ async function linkTo(
   deps: ServiceDeps,
   caller: Caller,
   { channel: { id, platform } }: FoundChannel,
-): Promise<Reconnection['link']> {
+) {
   if (!(platform in deps.networks.oauth)) {
     return null;
   }

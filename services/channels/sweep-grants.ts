@@ -15,12 +15,6 @@ import { openGrant } from './grants.ts';
 import { markAccessLost } from './mark-access.ts';
 import type { AccountDeps } from './oauth-context.ts';
 
-type SweptGrants = {
-  readonly refreshed: number;
-  readonly warned: number;
-  readonly ended: number;
-};
-
 /** Limits per sweep, which runs every minute. */
 const [mostWarned, mostRefreshed] = [200, 20];
 
@@ -29,7 +23,7 @@ const [mostWarned, mostRefreshed] = [200, 20];
  * since some networks then extend it; after an idle month, since networks end unused grants; and with an expired token
  * when a post is due within a day, so that the owner learns of a lost access before that post fails.
  */
-export async function sweepGrants(deps: AccountDeps): Promise<SweptGrants> {
+export async function sweepGrants(deps: AccountDeps) {
   const refreshed = await refreshSome(deps);
   let [warned, ended] = [0, 0];
   const now = deps.now();

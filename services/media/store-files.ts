@@ -10,7 +10,6 @@ import {
   forgetFiles,
 } from '../../db/repositories/media.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { MediaDetails } from '../../domain/media.ts';
 import { newLinkToken } from '../../runtime/secrets.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
@@ -22,21 +21,9 @@ import { describeError } from '../../runtime/logger.ts';
 export const maxFileBytes = 200 * 1024 * 1024;
 
 /** A stored file that `insertMedia` still has to put into the library. */
-export type NewMedia = {
-  readonly id: string;
-  readonly name: string;
-  /** MIME type, read from the bytes. */
-  readonly type: string;
-  readonly sizeBytes: number;
-  /** In pixels, as displayed. */
-  readonly width: number | null;
-  readonly height: number | null;
-  readonly durationMs: number | null;
-  readonly details: MediaDetails;
-  readonly altText: string | null;
-  readonly storageKey: string;
-  readonly linkToken: string;
-};
+export type NewMedia = Readonly<
+  Omit<MediaFile, 'workspaceId' | 'createdAt' | 'storedAt' | 'deletedAt'>
+>;
 
 /** Stored files for `insertMedia`. */
 export type MediaToInsert = { readonly files: readonly NewMedia[] };

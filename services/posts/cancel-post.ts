@@ -9,12 +9,6 @@ import type { PostToSync } from '../../domain/to-sync.ts';
 import type { PostChange } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 
-type Cancelled = {
-  /** How many channels will still finish. */
-  readonly stillSending: number;
-  readonly toSync: PostToSync;
-};
-
 /**
  * Makes a scheduled or publishing post a draft. Attempts that have begun finish; what they leave in doubt is reconciled,
  * and nothing more is sent.
@@ -22,7 +16,7 @@ type Cancelled = {
 export async function cancelPost(
   deps: Pick<ServiceDeps, 'orm' | 'now'> & PostPresentation,
   change: PostChange,
-): Promise<Cancelled> {
+) {
   const { workspaceId, postId, requestId } = change;
   const scope = { workspaceId, postId };
   return deps.orm.em.fork().transactional(async (em) => {
@@ -36,12 +30,15 @@ export async function cancelPost(
     await recordPostEvent(em, scope, 'post.cancelled', deps);
     await recordAudit(em, change, 'post.cancelled', postId);
     const stillSending = whole.channels.filter(({ row }) => isUnderWay(row.status)).length;
-    const { revision } = post;
-    const isStillSending = stillSending > 0;
-    return {
-      stillSending,
-      toSync: { ...scope, status: 'draft', revision, dueAt: null, isStillSending, requestId },
+    const toSync: PostToSync = {
+      ...scope,
+      status: 'draft',
+      revision: post.revision,
+      dueAt: null,
+      isStillSending: stillSending > 0,
+      requestId,
     };
+    return { stillSending, toSync };
   });
 }
 

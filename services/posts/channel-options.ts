@@ -91,6 +91,16 @@ export const filesInDefaults = (
     );
   });
 
+/** The ids of all files that the options of channels name, merged over their defaults. */
+export const fileIdsOf = (
+  rules: RulesByPlatform,
+  channels: readonly Pick<ChosenChannel, 'id' | 'platform' | 'options'>[],
+  own: Readonly<Record<string, Options>>,
+): string[] =>
+  channels.flatMap(({ id, platform, options }) =>
+    Object.values(fileIdsIn(rules[platform]?.options ?? noOptions, { ...options, ...own[id] })),
+  );
+
 function faultsOf(
   rules: RulesByPlatform,
   { platform }: Named,

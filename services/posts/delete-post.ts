@@ -5,7 +5,6 @@ import { lockPost, removePost, type PostOnChannel } from '../../db/repositories/
 import { postNotFound } from '../../domain/api-keys.ts';
 import { stopPost } from '../../domain/channel-changes.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { PostView } from '../../domain/post-view.ts';
 import { isOpen, isSent, mayBeLive } from '../../domain/live-parts.ts';
 import { isFinal, isUnderWay } from '../../domain/statuses.ts';
 import type { PostToSync } from '../../domain/to-sync.ts';
@@ -15,32 +14,15 @@ import type { ServiceDeps } from '../deps.ts';
 import { expireKey } from '../idempotency.ts';
 import { namesOfChannels, settleFirst } from './choose-channels.ts';
 
-/** A post that stays on its network. */
-type Live = {
-  readonly channel_id: string;
-  readonly platform: string;
-  /** Null if it is unknown. */
-  readonly url: string | null;
-  /** False: the network may or may not have the post. */
-  readonly confirmed: boolean;
-};
-
-type DeleteDeps = Pick<ServiceDeps, 'orm' | 'now' | 'rules' | 'publicUrl'>;
-
-type Deleted = {
-  readonly live: readonly Live[];
-  /** As it was before. */
-  readonly post: PostView;
-  /** Null for a post that had ended: it has no workflow. */
-  readonly toSync: PostToSync | null;
-};
-
 /**
  * Cancels a post if necessary and deletes it with its results and metrics. Nothing is sent afterwards: an attempt reads
  * the rows of the post and its channel under their locks before each request. Events stay, and so do live parts in the
  * ledger, which no other post may claim.
  */
-export async function deletePost(deps: DeleteDeps, change: PostChange): Promise<Deleted> {
+export async function deletePost(
+  deps: Pick<ServiceDeps, 'orm' | 'now' | 'rules' | 'publicUrl'>,
+  change: PostChange,
+) {
   const { workspaceId, postId } = change;
   const scope = { workspaceId, postId };
   const now = deps.now();
@@ -81,15 +63,15 @@ export async function deletePost(deps: DeleteDeps, change: PostChange): Promise<
     // Last, the order in which the creation of a post locks: workspace, then key.
     await expireKey(em, scope, now);
     await recordAudit(em, change, 'post.deleted', postId);
-    const revision = post.revision + 1;
-    return {
-      live: channels.flatMap(liveOf),
-      post: view,
-      toSync:
-        isGoingOut || status === 'draft'
-          ? { ...scope, status: 'draft', revision, dueAt: null }
-          : null,
+    const toSync: PostToSync = {
+      ...scope,
+      status: 'draft',
+      revision: post.revision + 1,
+      dueAt: null,
     };
+    // A post that had ended has no workflow.
+    const hasWorkflow = isGoingOut || status === 'draft';
+    return { live: channels.flatMap(liveOf), post: view, toSync: hasWorkflow ? toSync : null };
   });
 }
 
@@ -119,7 +101,8 @@ function assertNoneBeingSent(
 
 const beingSent = (message: string): AppError => new AppError('post_being_sent', message);
 
-function liveOf({ row, account: { id, platform }, parts }: PostOnChannel): Live[] {
+/** The post on a network where it stays: confirmed, or possibly there. */
+function liveOf({ row, account: { id, platform }, parts }: PostOnChannel) {
   const confirmed = row.status === 'published' || parts.some(isSent);
   const isOrMayBe = confirmed || row.status === 'unconfirmed' || parts.some(mayBeLive);
   const url = row.url ?? parts.find(isSent)?.url ?? null;

@@ -11,35 +11,13 @@ import type { PostContent } from './content.ts';
 import type { PostInput } from './post-request.ts';
 import { warningsOfChannel, type ChannelValidation } from './validate-content.ts';
 
-export type EditedChannels = {
-  /**
-   * Channels that the post is still to be sent to, with the defaults for validation: the channel's current ones, or
-   * the stored ones when a part is already live.
-   */
-  readonly open: readonly ChosenChannel[];
-  /** Channels on which an attempt began before the post was cancelled, and will finish. */
-  readonly sending: readonly ChosenChannel[];
-  /** Channels to keep, by id. */
-  readonly kept: ReadonlyMap<string, PostOnChannel>;
-  readonly removed: readonly PostOnChannel[];
-  readonly order: readonly string[];
-  /** The channels' own texts, options and files before the edit, by channel id. */
-  readonly overrides: PostContent['overrides'];
-  readonly options: PostContent['options'];
-  readonly channelFiles: PostContent['channelFiles'];
-};
-
 /**
  * Computes the channels of a post after an edit. A channel whose post is or may be live stays, whatever `channel_ids`
  * says, and is not sent to again. A disconnected channel stays like any other.
  *
  * @throws AppError `invalid_channel_ids`, or `post_not_editable` while parts of it are being removed.
  */
-export async function editChannels(
-  em: Em,
-  { post, channels }: WholePost,
-  input: PostInput,
-): Promise<EditedChannels> {
+export async function editChannels(em: Em, { post, channels }: WholePost, input: PostInput) {
   assertNotBeingRemoved(channels);
   const had = channels.map(({ account }) => account.id);
   const asked = input.channel_ids ?? had;
@@ -62,9 +40,11 @@ export async function editChannels(
       }),
     );
   return {
+    /** Channels on which an attempt began before the post was cancelled, and will finish. */
     sending: kept
       .filter(({ row }) => isUnderWay(row.status))
       .map(({ row, account }) => withDefaults(account, row.defaults)),
+    /** Channels that the post is still to be sent to, with their defaults; the stored ones when a part is live. */
     open: wanted
       .filter(({ id }) => canBeSent(byChannel.get(id)))
       .map((channel) => {
@@ -74,11 +54,14 @@ export async function editChannels(
     kept: byChannel,
     removed,
     order,
+    /** The channels' own texts, options and files before the edit, by channel id. */
     overrides: ownOf('body'),
     options: ownOf('options'),
     channelFiles: ownOf('media'),
   };
 }
+
+export type EditedChannels = Awaited<ReturnType<typeof editChannels>>;
 
 const withDefaults = (channel: ChosenChannel, options: ChosenChannel['options'] = null) => ({
   ...channel,

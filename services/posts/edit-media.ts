@@ -5,29 +5,18 @@ import { attachMedia, lockPostMedia, type PlacedFile } from '../../db/repositori
 import { AppError } from '../../domain/errors.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { MediaToInsert } from '../media/store-files.ts';
-import { apartFiles, claimMedia, factsOf, type FileToValidate } from './post-media.ts';
+import { apartFiles, claimMedia, factsOf } from './post-media.ts';
 import type { PostInput } from './post-request.ts';
 import { placeFiles, type Downloads, type NamedFile } from './read-files.ts';
 
-export type EditedMedia = {
-  readonly files: readonly FileToValidate[];
-  /** Names of the post's files that were deleted from the library. */
-  readonly deleted: readonly string[];
-  /** Parts that have files, also deleted ones. */
-  readonly parts: ReadonlySet<number>;
-  /** Later parts of a new `thread` that had files and now have none. */
-  readonly emptiedParts: readonly number[];
-  /** Parts of the thread whose files have changed. */
-  readonly changedParts: ReadonlySet<number>;
-};
-
-type OptionFiles = {
-  /** Files of the options and of single channels in the request. */
+/** Files that options and single channels name. */
+type FilesApart = {
+  /** Those of the request. */
   readonly sent: readonly NamedFile[];
-  /** Files of the channel defaults that the post adopts. */
+  /** Those of the channel defaults that the post adopts. */
   readonly inDefaults: readonly NamedFile[];
-  /** All options and channels' own files of the edited post, as JSON. A file that is not in it is removed. */
-  readonly json: string;
+  /** The ids of all that the edited post names. Its other files are removed. */
+  readonly ids: ReadonlySet<string>;
 };
 
 /**
@@ -42,21 +31,19 @@ export async function editPostMedia(
     readonly downloaded: MediaToInsert;
     readonly downloads: Downloads;
     readonly owner: QuotaOwner;
-    /** Files that options and defaults of the edited post name. */
-    readonly inOptions: OptionFiles;
+    readonly filesApart: FilesApart;
   },
   now: Date,
-): Promise<EditedMedia> {
+) {
   const { input, downloaded, downloads, owner } = edit;
-  const { sent, inDefaults, json } = edit.inOptions;
+  const { sent, inDefaults, ids } = edit.filesApart;
   const rows = await lockPostMedia(em, post);
-  const kept = rows.flatMap((stored) =>
-    stored.part < 0 && json.includes(stored.mediaId)
-      ? [{ mediaId: stored.mediaId, path: '/media_ids', stored }]
-      : [],
-  );
-  const isKept = ({ mediaId }: NamedFile) => kept.some((one) => one.mediaId === mediaId);
-  const apart = [...sent, ...kept, ...inDefaults.filter((file) => !isKept(file))];
+  const kept = rows
+    .filter(({ part, mediaId }) => part < 0 && ids.has(mediaId))
+    .map((stored) => ({ mediaId: stored.mediaId, path: '/media_ids', stored }));
+  const keptIds = new Set(kept.map(({ mediaId }) => mediaId));
+  const adopted = inDefaults.filter(({ mediaId }) => !keptIds.has(mediaId));
+  const apart = [...sent, ...kept, ...adopted];
   const files = placeFiles(input, downloads, rows);
   const placed = [...files, ...apartFiles(apart)];
   const named = [...files, ...apart].filter(({ stored }) => !stored?.isDeleted);
@@ -69,12 +56,18 @@ export async function editPostMedia(
   const after = placed.filter(({ mediaId }) => found.has(mediaId));
   return {
     files: factsOf(placed, found),
+    /** Names of the post's files that were deleted from the library. */
     deleted: placed.flatMap(({ stored }) => (stored?.isDeleted ? [stored.name] : [])),
+    /** Parts that have files, also deleted ones. */
     parts: new Set(files.map(({ part }) => part)),
+    /** Later parts of a new `thread` that had files and now have none. */
     emptiedParts: emptied(whole, placed, input.thread?.length ?? 0),
+    /** Parts of the thread whose files have changed. */
     changedParts: changedParts(whole, after),
   };
 }
+
+export type EditedMedia = Awaited<ReturnType<typeof editPostMedia>>;
 
 const placeOf = ({ mediaId, part, fromUrl, altText }: PlacedFile): PlacedFile => ({
   mediaId,

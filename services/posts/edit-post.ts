@@ -17,7 +17,7 @@ import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import type { MediaToInsert } from '../media/store-files.ts';
-import { assertOptionsOf, filesInDefaults } from './channel-options.ts';
+import { assertOptionsOf, fileIdsOf, filesInDefaults } from './channel-options.ts';
 import { chooseChannels, namesOfChannels, settleFirst } from './choose-channels.ts';
 import {
   assertNotEmpty,
@@ -245,22 +245,21 @@ async function editContent(
   const before = { body, thread, video, overrides, options, channelFiles };
   const content = editedContent(before, input, edit.downloads);
   const inDefaults = filesInDefaults(deps.rules, channels.open, content.options);
-  const ofChannels = input.channel_media === undefined ? [] : filesOfChannels(content);
-  const json = optionsJson(channels, content);
-  const inOptions = { sent: [...sent, ...ofChannels], inDefaults, json };
-  const media = await editPostMedia(em, post, { ...edit, owner, inOptions }, deps.now());
+  const ofChannels = filesOfChannels(content);
+  const isOpen = new Set(channels.open.map(({ id }) => id));
+  const others = [...channels.kept.values()]
+    .filter(({ account }) => !isOpen.has(account.id))
+    .map(({ row, account: { id, platform } }) => ({ id, platform, options: row.defaults }));
+  const filesApart = {
+    sent: [...sent, ...(input.channel_media === undefined ? [] : ofChannels)],
+    inDefaults,
+    ids: new Set([
+      ...fileIdsOf(deps.rules, [...others, ...channels.open], content.options),
+      ...ofChannels.map(({ mediaId }) => mediaId),
+    ]),
+  };
+  const media = await editPostMedia(em, post, { ...edit, owner, filesApart }, deps.now());
   return { content, media };
-}
-
-/** The post's options, merged over the defaults that it keeps, and the channels' own files. */
-function optionsJson({ kept, open }: EditedChannels, content: PostContent): string {
-  const defaults = new Map([...kept].map(([id, { row }]) => [id, row.defaults]));
-  for (const { id, options } of open) {
-    defaults.set(id, options);
-  }
-
-  const options = [...defaults].map(([id, own]) => Object.assign({}, own, content.options[id]));
-  return JSON.stringify([options, content.channelFiles]);
 }
 
 /** @returns whether the time changed, in which case the workflow must be synced. */

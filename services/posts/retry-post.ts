@@ -13,12 +13,6 @@ import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { namesOfChannels, settleFirst } from './choose-channels.ts';
 
-type Retried = {
-  /** Ids of the retried channels. */
-  readonly retrying: string[];
-  readonly toSync: PostToSync;
-};
-
 /** Sends an ended post again to its failed channels. */
 export async function retryPost(
   deps: Pick<ServiceDeps, 'orm' | 'now'>,
@@ -33,7 +27,7 @@ export async function retryPost(
     readonly channelId?: string;
     readonly at?: Date;
   } = {},
-): Promise<Retried> {
+) {
   assertHasPlan(caller);
   const { workspaceId, requestId } = caller;
   const now = deps.now();
@@ -70,10 +64,9 @@ export async function retryPost(
     post.updatedAt = now;
     await recordAudit(em, caller, 'post.retried', postId);
     const { status, revision } = post;
-    return {
-      retrying: chosen.map(({ account }) => account.id),
-      toSync: { workspaceId, postId, status, revision, dueAt: at.toISOString(), requestId },
-    };
+    const dueAt = at.toISOString();
+    const toSync: PostToSync = { workspaceId, postId, status, revision, dueAt, requestId };
+    return { retrying: chosen.map(({ account }) => account.id), toSync };
   });
 }
 

@@ -32,6 +32,7 @@ export async function validateContent(
   files: readonly FileToValidate[],
 ): Promise<ChannelValidation[]> {
   const ofParts = files.filter(({ part }) => part >= 0);
+  const apart = new Map(files.flatMap((file) => (file.part < 0 ? [[file.id, file] as const] : [])));
   // Channels with the same network, settings, text and options are validated once: a hundred may share a long text.
   type Validated = ValidationResult & Pick<Place, 'media'> & { readonly textHash: string | null };
   const known = new Map<string, Validated>();
@@ -53,7 +54,7 @@ export async function validateContent(
     let validated = known.get(alike);
     if (!validated) {
       await setImmediate();
-      const media = filesOfParts(ownFiles ? factsOfOwn(ownFiles, files) : ofParts, texts.length);
+      const media = filesOfParts(ownFiles ? factsOfOwn(ownFiles, apart) : ofParts, texts.length);
       const optionFiles = filesInOptions(network.options, options, files);
       const post = { texts, media, video, options, optionFiles };
       const textHash = hashOf(texts);
@@ -101,9 +102,9 @@ function hashOfTexts(texts: readonly string[]): string | null {
 }
 
 /** The facts of a channel's own files, which belong to the first part of a thread. */
-const factsOfOwn = (own: readonly ChannelFile[], files: readonly FileToValidate[]) =>
+const factsOfOwn = (own: readonly ChannelFile[], apart: ReadonlyMap<string, FileToValidate>) =>
   own.flatMap(({ media_id: id, alt_text: altText }) => {
-    const file = files.find((one) => one.part < 0 && one.id === id);
+    const file = apart.get(id);
     return file ? [{ ...file, part: 0, altText: altText ?? file.altText }] : [];
   });
 

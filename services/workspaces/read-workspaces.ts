@@ -12,7 +12,7 @@ import { countMedia, countPosts } from '../../db/quotas.ts';
 import { maxEndpoints } from '../../domain/webhook-deliveries.ts';
 import type { Caller, QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { presentKey, type KeyView } from '../keys/read-keys.ts';
+import { presentKey } from '../keys/read-keys.ts';
 
 export const maxWorkspacePage = 100;
 
@@ -60,20 +60,11 @@ const present = (row: WorkspaceRow, quotas: Quotas) => ({
 
 export type WorkspaceView = ReturnType<typeof present>;
 
-type WorkspaceSummary = {
-  readonly id: string;
-  readonly name: string | null;
-  /** How many channels it has. */
-  readonly channels: number;
-  /** The key of the call. */
-  readonly key: KeyView;
-};
-
 /** Describes the workspace that a key acts for, and the key. */
 export async function readWorkspace(
   { orm }: Pick<ServiceDeps, 'orm'>,
   { workspaceId, keyId }: Pick<Caller, 'workspaceId' | 'keyId'>,
-): Promise<WorkspaceSummary> {
+) {
   const em = orm.em.fork();
   const key = await em.findOneOrFail(ApiKey, { id: keyId, workspaceId });
   const { name } = await em.findOneOrFail(Workspace, { id: workspaceId });

@@ -56,7 +56,7 @@ async function spaced(t: ExecutionContext) {
 
 test('a successful check leaves a channel connected, and a check from another workspace finds no channel', async (t) => {
   const { check, state, steps, channel } = await checkable(t);
-  t.deepEqual(await check(), { access: 'connected' });
+  t.like(await check(), { access: 'connected' });
   t.like(await state(), { state: 'connected' });
   const other = { workspaceId: crypto.randomUUID(), channelId: channel.id };
   t.is(await checkChannel({ ...steps.deps, checks: {} }, other), null);
@@ -69,7 +69,7 @@ test('a check updates the name of the account', async (t) => {
     return displayName;
   };
   names.push(' Ana\n', 'Ana B.');
-  t.deepEqual(await check(), { access: 'connected' });
+  t.like(await check(), { access: 'connected' });
   t.is(await nameOf(), 'Ana');
   await check();
   t.is(await nameOf(), 'Ana B.');
@@ -81,7 +81,7 @@ test('a check updates the name of the account', async (t) => {
 test('a refused access token is replaced, and the check repeated', async (t) => {
   const { check, answers, tokens, state } = await checkable(t);
   answers.push(refused);
-  t.deepEqual(await check(), { access: 'connected' });
+  t.like(await check(), { access: 'connected' });
   t.is(tokens.spent.length, 1);
   t.like(await state(), { state: 'connected' });
 });
@@ -150,7 +150,7 @@ test('a channel that needed reconnecting and works becomes connected', async (t)
   await em.execute(`update channels set state = 'needs_reconnect', error = 'Gone.' where id = ?`, [
     channel.id,
   ]);
-  t.deepEqual(await check(), { access: 'connected' });
+  t.like(await check(), { access: 'connected' });
   t.like(await state(), { state: 'connected', error: null });
 });
 
