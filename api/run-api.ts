@@ -88,10 +88,10 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
   void migrated.then(() => retryUntilReady('Temporal', checkNamespace, log, explain));
   const stopMeasuring = clock.keep();
   await Promise.race([stop, migrated.then(() => log.info('the database is ready'))]);
-  const stopSweeping = keepSwept(deps);
+  const sweeping = keepSwept(deps);
   await stop;
   isStopping = true;
-  stopSweeping();
+  void sweeping.stop();
   stopMeasuring();
   log.info('stopping, open requests finish first');
   await stopServing();

@@ -10,6 +10,7 @@ export function characterCount(text: string): number {
 
 /** Whether a text can be stored: PostgreSQL accepts neither NUL nor a lone surrogate. */
 export const isText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+export const notText = 'must be text: no NUL, no half of a surrogate pair';
 
 /** Line breaks of Office (U+000B), old terminals and Unicode. */
 const otherBreaks = /[\v\f\u0085\u2028\u2029]/gv;

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError, type ErrorDetail } from '../../domain/errors.ts';
 import { fields, withLowerIds } from '../../domain/json-schema.ts';
-import { isText } from '../../domain/texts.ts';
+import { isText, notText } from '../../domain/texts.ts';
 import { unknownName } from '../../runtime/nearest-name.ts';
 import { listFaults, parser } from '../../runtime/parser.ts';
 import type { QuerySpec } from './route.ts';
@@ -71,9 +71,7 @@ function unreadable(value: unknown, { schema }: QuerySpec): string | null {
     return 'must be a number in digits, such as 20';
   }
 
-  return values.every((one) => isText(one))
-    ? null
-    : 'must be text: no NUL, no half of a surrogate pair';
+  return values.every((one) => isText(one)) ? null : notText;
 }
 
 const plainNumber = /^-?(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?$/v;

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import { Router, type RouterContext } from '@koa/router';
 import type { MediaFile } from '../../db/entities/media.ts';
+import { findMediaByLink } from '../../db/repositories/media.ts';
 import { AppError } from '../../domain/errors.ts';
 import { createKeyedSemaphore, type KeyedSemaphore } from '../../runtime/concurrency.ts';
 import type { ByteRange } from '../../runtime/storage/media-storage.ts';
-import { findByLink } from '../../services/media/library.ts';
 import type { ApiDeps } from '../deps.ts';
 import { clientSignalOf } from '../http/mount.ts';
 import { clientAddress } from '../rate-limits/client-address.ts';
@@ -29,7 +29,7 @@ async function serveFile(
 ): Promise<void> {
   gate.assertOpen();
   const done = await acquireLookup(clientAddress(ctx.ip), clientSignalOf(ctx.res));
-  const file = await findByLink(orm.em.fork(), ctx.params['token'] ?? '').finally(done);
+  const file = await findMediaByLink(orm.em.fork(), ctx.params['token'] ?? '').finally(done);
   if (!file) {
     throw notFound();
   }

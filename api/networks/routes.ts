@@ -155,7 +155,7 @@ async function ofChannel(
 ): Promise<NetworkView[]> {
   const { workspaceId } = caller;
   assertReaches(caller, [id], () => '?channel_id');
-  const channels = await chooseChannels(orm.em.fork(), workspaceId, [id], () => '?channel_id');
+  const channels = await chooseChannels(orm.em.fork(), workspaceId, [id], [], () => '?channel_id');
   return channels.flatMap(({ platform, settings }) => {
     const own = rules[platform];
     const oauth = networks.oauth[platform];

@@ -11,9 +11,9 @@ const inLibrary = { deletedAt: null, storedAt: { $ne: null } } as const;
 export const findMedia = (em: Em, workspaceId: string, id: string): Promise<MediaFile | null> =>
   em.findOne(MediaFile, { id, workspaceId, ...inLibrary });
 
-/** Finds a file by the token of its link, in any workspace; null without one. */
-export const findMediaByLink = (em: Em, linkToken: string): Promise<MediaFile | null> =>
-  em.findOne(MediaFile, { linkToken, ...inLibrary });
+/** Finds a file by the token of its link, in any workspace. */
+export const findMediaByLink = async (em: Em, linkToken: string): Promise<MediaFile | null> =>
+  /^[0-9A-Za-z]{32}$/v.test(linkToken) ? em.findOne(MediaFile, { linkToken, ...inLibrary }) : null;
 
 /**
  * Locks a file for a change until the transaction ends. A call that attaches it to a post locks its row too: it commits

@@ -38,15 +38,12 @@ export async function refreshAndStore(
       throw error;
     }
 
-    const isOver = error.code === 'access_lost';
-    if (isOver) {
+    if (error.code === 'access_lost') {
       const store = () => storeEnd(deps, channel, { sealed, grant }, error);
       if (!(await untilStored(deps, channel, store))) {
         return null;
       }
-    }
-
-    if (!isOver) {
+    } else {
       const pause = old === null ? null : pauseMs;
       await releaseRefreshLease(deps.orm.em.fork(), turn, deps.now(), pause);
     }

@@ -1,6 +1,5 @@
-import type { ApiKey } from '../../db/entities/workspaces.ts';
+import { ApiKey } from '../../db/entities/workspaces.ts';
 import type { Em } from '../../db/orm.ts';
-import { findKeys } from '../../db/repositories/keys.ts';
 import { reaches, scopesOf, type KeyRights } from '../../domain/api-keys.ts';
 import type { Caller } from '../context.ts';
 
@@ -29,7 +28,8 @@ export async function listKeys(
   em: Em,
   holder: Pick<Caller, 'workspaceId' | 'channelIds'>,
 ): Promise<KeyView[]> {
-  const keys = await findKeys(em, holder.workspaceId);
+  const own = { workspaceId: holder.workspaceId, revokedAt: null };
+  const keys = await em.find(ApiKey, own, { orderBy: { createdAt: 'asc', id: 'asc' } });
   return keys
     .map(presentKey)
     .filter(

@@ -1,8 +1,9 @@
+import { LockMode } from '@mikro-orm/core';
 import { recordAudit, type Actor } from '../../db/audit.ts';
-import type { ApiKey } from '../../db/entities/workspaces.ts';
+import { ApiKey, AuditEntrySchema } from '../../db/entities/workspaces.ts';
 import type { Em } from '../../db/orm.ts';
 import { dropLinks } from '../../db/repositories/links.ts';
-import * as keys from '../../db/repositories/keys.ts';
+import { lockWorkspace } from '../../db/repositories/workspaces.ts';
 import { assertSound, assertWithin, type KeyRights, type Scope } from '../../domain/api-keys.ts';
 import { parseInstant, sampleTime } from '../../domain/due-time.ts';
 import { AppError, wrongValue } from '../../domain/errors.ts';
@@ -57,7 +58,10 @@ export function createKey(
 
 async function assertRoom(em: Em, { workspaceId, keyId }: Holder, now: Date): Promise<void> {
   const dayBefore = new Date(now.getTime() - 24 * 3_600_000);
-  const { count, made, madeByKey } = await keys.countKeys(em, workspaceId, keyId, dayBefore);
+  const recent = { workspaceId, action: 'key.created', at: { $gt: dayBefore } };
+  const count = await em.count(ApiKey, { workspaceId, revokedAt: null });
+  const made = await em.count(AuditEntrySchema, recent);
+  const madeByKey = await em.count(AuditEntrySchema, { ...recent, actorId: keyId });
   const most = 10 * maxNewKeys; // Of all keys of the workspace, as new keys can make others.
   const message =
     count >= maxKeys
@@ -126,7 +130,7 @@ export async function storeKey(
   { name, scopes, channelIds, expiresAt }: NewKey,
 ): Promise<CreatedKey> {
   const secret = newApiKey();
-  const key = await keys.storeKey(em, {
+  const key = em.create(ApiKey, {
     workspaceId,
     hash: hashApiKey(secret),
     lastFour: secret.slice(-4),
@@ -134,7 +138,10 @@ export async function storeKey(
     scopes: scopes && [...new Set(scopes)],
     channelIds: channelIds && [...channelIds],
     expiresAt,
+    revokedAt: null,
+    lastUsedAt: null,
   });
+  await em.flush();
   return { secret, key: presentKey(key) };
 }
 
@@ -147,7 +154,13 @@ async function lockKeys(
   { workspaceId, keyId }: Holder,
   id = keyId,
 ): Promise<{ readonly own: KeyRights; readonly key: ApiKey }> {
-  const [own, key] = await keys.lockKeys(em, workspaceId, [keyId, id]);
+  await lockWorkspace(em, workspaceId); // Serialises all changes of keys.
+  const keys = await em.find(
+    ApiKey,
+    { workspaceId, id: { $in: [keyId, id] }, revokedAt: null },
+    { orderBy: { id: 'asc' }, lockMode: LockMode.PESSIMISTIC_WRITE },
+  );
+  const [own, key] = [keyId, id].map((one) => keys.find((found) => found.id === one));
   if (!own) {
     throw new AppError(
       'rights_exceeded',

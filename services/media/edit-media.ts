@@ -6,7 +6,7 @@ import { lockLibrary } from '../../db/quotas.ts';
 import { lockMedia } from '../../db/repositories/media.ts';
 import { AppError, wrongValue } from '../../domain/errors.ts';
 import type { Json } from '../../domain/json-schema.ts';
-import { isText } from '../../domain/texts.ts';
+import { isText, notText } from '../../domain/texts.ts';
 import type { Rules, RulesByPlatform } from '../../networks/content-rules.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
@@ -31,7 +31,7 @@ export async function editMedia(
     'alt_text',
     altText === '' ? 'must not be blank; null removes it' : altTextFault(altText ?? ''),
   );
-  refuse('name', name === undefined || isText(name) ? null : 'must be text');
+  refuse('name', name === undefined || isText(name) ? null : notText);
   return orm.em.fork().transactional(async (em) => {
     // Posts use the same lock order: the file, then the library. One that is being scheduled with the file commits
     // before this, or sees the new alt text.

@@ -1,4 +1,4 @@
-import { isText } from '../../domain/texts.ts';
+import { isText, notText } from '../../domain/texts.ts';
 
 const maxLength = 255;
 
@@ -69,7 +69,7 @@ export function altTextFault(text: string): string | null {
   }
 
   if (!isText(text)) {
-    return 'must be text: no NUL, no half of a surrogate pair';
+    return notText;
   }
 
   const { length } = [...text];

@@ -1,5 +1,5 @@
 import type { MediaFile } from '../../db/entities/media.ts';
-import { isText } from '../../domain/texts.ts';
+import { isText, notText } from '../../domain/texts.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { createOnce, type RequestKey } from '../idempotency.ts';
@@ -26,7 +26,7 @@ export async function importMedia<T extends object>(
   { url, name, altText, present, clientSignal, key }: ImportRequest<T>,
 ): Promise<T & { readonly replayed: boolean }> {
   refuse('alt_text', altTextFault(altText ?? ''));
-  refuse('name', name === undefined || isText(name) ? null : 'must be text');
+  refuse('name', name === undefined || isText(name) ? null : notText);
   return createOnce<T>(deps, owner.workspaceId, key, async (transact) => {
     const stored = await downloadMedia(deps, owner, [{ url, path: '/url' }], clientSignal);
     try {

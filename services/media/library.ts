@@ -2,10 +2,9 @@ import { recordAudit, type Actor } from '../../db/audit.ts';
 import type { MediaFile } from '../../db/entities/media.ts';
 import { channelThatNames, leaveDefaults, postThatKeeps } from '../../db/media-use.ts';
 import type { Em } from '../../db/orm.ts';
-import { findMedia, findMediaByLink, lockMedia, selectMedia } from '../../db/repositories/media.ts';
+import { findMedia, lockMedia, selectMedia } from '../../db/repositories/media.ts';
 import { reaches } from '../../domain/api-keys.ts';
-import { AppError, wrongValue } from '../../domain/errors.ts';
-import { isText } from '../../domain/texts.ts';
+import { AppError } from '../../domain/errors.ts';
 import { describeError } from '../../runtime/logger.ts';
 import { cutPage, readCursor } from '../cursor.ts';
 import type { ServiceDeps } from '../deps.ts';
@@ -29,17 +28,10 @@ export async function listMedia(
   workspaceId: string,
   { type, search, limit = maxMediaPage, cursor }: MediaSearch,
 ): Promise<{ files: MediaFile[]; nextCursor: string | null }> {
-  assertText(search ?? '');
   const after = readCursor(cursor);
   const rows = await selectMedia(em, workspaceId, { type, search, after, limit: limit + 1 });
   const { page, nextCursor } = cutPage(rows, limit, (file) => file);
   return { files: [...page], nextCursor };
-}
-
-function assertText(search: string): void {
-  if (!isText(search)) {
-    throw wrongValue('?search', 'must be text: no NUL, no half of a surrogate pair');
-  }
 }
 
 export async function loadMedia(
@@ -54,12 +46,6 @@ export async function loadMedia(
   }
 
   return file;
-}
-
-/** Finds a file by the token of its link, in any workspace. @returns null when there is none. */
-export async function findByLink(em: Em, linkToken: string): Promise<MediaFile | null> {
-  const isToken = /^[0-9A-Za-z]{32}$/v.test(linkToken);
-  return isToken ? findMediaByLink(em, linkToken) : null;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { deleteUnused } from '../../db/media-use.ts';
 import { abandonUnclaimed, deletedWithBytes } from '../../db/repositories/media.ts';
 import { describeError } from '../../runtime/logger.ts';
+import { repeat } from '../../runtime/timers.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { removeBytes } from './store-files.ts';
 
@@ -47,20 +48,12 @@ async function removeStale(deps: Deps): Promise<void> {
   }
 }
 
-/** Sweeps now and every hour. @returns a function that stops it. */
-export function keepSwept(deps: Deps): () => void {
-  let isSweeping = false;
-  const sweep = async (): Promise<void> => {
-    if (!isSweeping) {
-      isSweeping = true;
-      await sweepMedia(deps);
-      isSweeping = false;
-    }
-  };
-  void sweep();
-  const timer = setInterval(() => void sweep(), everyMs);
-  return () => clearInterval(timer);
-}
+/** Sweeps now and every hour. */
+export const keepSwept = (deps: Deps) =>
+  repeat(async () => {
+    await sweepMedia(deps);
+    return everyMs;
+  });
 
 /** Limit per sweep; the rest follows in the next ones. */
 const mostBatches = 100;

@@ -1,6 +1,6 @@
 import { AppError, pointerToken, type ErrorDetail } from '../../domain/errors.ts';
 import type { Json } from '../../domain/json-schema.ts';
-import { isText } from '../../domain/texts.ts';
+import { isText, notText } from '../../domain/texts.ts';
 import {
   fileIdsIn,
   noOptions,
@@ -9,7 +9,7 @@ import {
   type RulesByPlatform,
 } from '../../networks/content-rules.ts';
 import { listFaults, parser } from '../../runtime/parser.ts';
-import { assertChosen, nameOfChannel, type ChosenChannel } from './choose-channels.ts';
+import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
 import type { PostInput } from './post-request.ts';
 import type { NamedFile } from './read-files.ts';
 
@@ -46,37 +46,16 @@ export function assertOptions(
   return Object.entries(ids).map(([name, mediaId]) => ({ mediaId, path: `${at}/${name}` }));
 }
 
-/** Validates the fields of a new post that apply to single channels. */
-export async function assertForChosen(
+/** Validates the options of a request, by channel id. @returns the files that they name. */
+export const assertOptionsOf = (
   rules: RulesByPlatform,
   channels: readonly Named[],
-  input: PostInput,
-): Promise<NamedFile[]> {
-  assertChosen(
-    channels.map(({ id }) => id),
-    input,
-  );
-  return assertOptionsOf(rules, input.channel_options, (ids) =>
-    channels.filter(({ id }) => ids.includes(id)),
-  );
-}
-
-/**
- * Validates the options of a request, by channel id.
- *
- * @param choose Returns the channels with these ids; called only when there are options.
- */
-export async function assertOptionsOf(
-  rules: RulesByPlatform,
-  given: Readonly<Record<string, Options>> | null | undefined,
-  choose: (ids: readonly string[]) => Named[] | Promise<Named[]>,
-): Promise<NamedFile[]> {
-  const ids = Object.keys(given ?? {});
-  const channels = ids.length > 0 ? await choose(ids) : [];
-  return channels.flatMap((channel) =>
-    assertOptions(rules, channel, given?.[channel.id] ?? {}, `/channel_options/${channel.id}`),
-  );
-}
+  given: PostInput['channel_options'],
+): NamedFile[] =>
+  channels.flatMap((channel) => {
+    const options = given?.[channel.id];
+    return options ? assertOptions(rules, channel, options, `/channel_options/${channel.id}`) : [];
+  });
 
 /** The files that channel defaults name and that the post's own options do not override. */
 export const filesInDefaults = (
@@ -142,9 +121,7 @@ function schemaFaults(schema: OptionsSchema, options: Options): readonly ErrorDe
 /** Texts that PostgreSQL cannot store. */
 function textFaults(value: Json, path: string): ErrorDetail[] {
   if (typeof value === 'string') {
-    return isText(value)
-      ? []
-      : [{ path, message: 'must be text: no NUL, no half of a surrogate pair' }];
+    return isText(value) ? [] : [{ path, message: notText }];
   }
 
   return typeof value === 'object' && value !== null

@@ -1,8 +1,8 @@
 import type { Em } from '../../db/orm.ts';
 import { dueTime } from '../../domain/due-time.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { assertForChosen, filesInDefaults } from './channel-options.ts';
-import { chooseChannels } from './choose-channels.ts';
+import { assertOptionsOf, filesInDefaults } from './channel-options.ts';
+import { assertChosen, chooseChannels } from './choose-channels.ts';
 import { assertNotEmpty, assertTexts, postContentOf } from './content.ts';
 import type { PostInput } from './post-request.ts';
 import { beforeDownload, givenUrls, placeFiles } from './read-files.ts';
@@ -23,8 +23,12 @@ export async function checkRequest(
   assertNotEmpty(content, parts, channelIds, input);
   const dueAt = dueTime(input, now());
   const channels = await chooseChannels(em, workspaceId, channelIds);
+  assertChosen(
+    channels.map(({ id }) => id),
+    input,
+  );
   const optionFiles = [
-    ...(await assertForChosen(rules, channels, input)),
+    ...assertOptionsOf(rules, channels, input.channel_options),
     ...filesInDefaults(rules, channels, content.options),
   ];
   return { urls, dueAt, channels, optionFiles };

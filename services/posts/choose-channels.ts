@@ -11,33 +11,21 @@ export type ChosenChannel = Awaited<ReturnType<typeof findAccounts>>[number];
 /**
  * Returns the workspace's channels with these ids, in this order, without duplicates.
  *
- * @param at The place of an id in the request; by default its item in `channel_ids`.
  * @param kept Ids of channels that may be disconnected, because the post has them already.
+ * @param at The place of an id in the request.
  */
 export async function chooseChannels(
   em: Em,
   workspaceId: string,
   given: readonly string[],
-  at: PlaceOfId = itemOf(given),
   kept: readonly string[] = [],
+  at: (id: string) => string = (id) => `/channel_ids/${given.indexOf(id)}`,
 ): Promise<ChosenChannel[]> {
   const ids = [...new Set(given)];
   const wellFormed = ids.filter(isId);
   const found = wellFormed.length > 0 ? await findAccounts(em, workspaceId, wellFormed, kept) : [];
   const byId = new Map(found.map((channel) => [channel.id, channel]));
-  assertKnown(ids, new Set(byId.keys()), at);
-  return ids.flatMap((id) => byId.get(id) ?? []);
-}
-
-type PlaceOfId = (id: string) => string;
-
-const itemOf =
-  (ids: readonly string[]): PlaceOfId =>
-  (id) =>
-    `/channel_ids/${ids.indexOf(id)}`;
-
-function assertKnown(ids: readonly string[], known: ReadonlySet<string>, at: PlaceOfId): void {
-  const unknown = ids.filter((id) => !known.has(id));
+  const unknown = ids.filter((id) => !byId.has(id));
   if (unknown.length > 0) {
     const message = (id: string) =>
       `No channel of this workspace has the id ${id.trim() === id ? id : JSON.stringify(id)}.`;
@@ -47,6 +35,8 @@ function assertKnown(ids: readonly string[], known: ReadonlySet<string>, at: Pla
       { details: unknown.map((id) => channelDetail(at(id), message(id), id)) },
     );
   }
+
+  return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
 export function assertChosen(ids: readonly string[], input: PostInput): void {

@@ -4,7 +4,7 @@ import type { Json } from '../../domain/json-schema.ts';
 import type { ChannelFile } from '../../domain/media.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import { plainFault, type ContentFault } from '../../domain/warnings.ts';
-import { characterCount, isText } from '../../domain/texts.ts';
+import { characterCount, isText, notText } from '../../domain/texts.ts';
 import type { Options } from '../../networks/content-rules.ts';
 import { assertLabels } from './labels.ts';
 import type { PostInput } from './post-request.ts';
@@ -114,10 +114,9 @@ export function assertTexts(input: PostInput): void {
   assertShortEnough([...texts, ...altTexts].map(([, text]) => text));
   const title = input.video?.title ?? '';
   const all = [...texts, ...altTexts, ['/video/title', title] as const];
-  const noText = 'must be text: no NUL, no half of a surrogate pair';
   refuse(
     all.filter(([, text]) => !isText(text)),
-    noText,
+    notText,
   );
   refuse(
     altTexts.filter(([, text]) => text.trim() === ''),

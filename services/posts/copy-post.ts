@@ -4,9 +4,9 @@ import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import { isSent, linksOf } from '../../domain/live-parts.ts';
 import { plainFault, type ContentFault } from '../../domain/warnings.ts';
 import type { Caller } from '../context.ts';
-import { findReplayed, type RequestKey } from '../idempotency.ts';
+import type { RequestKey } from '../idempotency.ts';
 import { namesOfChannels, settleFirst } from './choose-channels.ts';
-import { createPost, type Created, type CreateDeps } from './create-post.ts';
+import { createPost, replayedPost, type Created, type CreateDeps } from './create-post.ts';
 import type { PostInput } from './post-request.ts';
 
 /**
@@ -22,9 +22,9 @@ export async function copyPost(
   key: RequestKey | undefined,
 ): Promise<Created> {
   // First of all: the copied post may have been deleted since.
-  const earlier = key && (await findReplayed(deps.orm.em.fork(), caller, key, deps.now()));
+  const earlier = await replayedPost(deps, caller, key);
   if (earlier) {
-    return { postId: earlier, replayed: true, toSync: null };
+    return earlier;
   }
 
   // Under its lock, so that no edit comes between.

@@ -43,11 +43,7 @@ export async function createPost(
   options: CreateOptions = {},
 ): Promise<Created> {
   assertPostChannels(caller, input.channel_ids ?? []);
-  const replayed = async (): Promise<Created | null> => {
-    const postId = key && (await findReplayed(deps.orm.em.fork(), caller, key, deps.now()));
-    return postId ? { postId, replayed: true, toSync: null } : null;
-  };
-  const earlier = await replayed();
+  const earlier = await replayedPost(deps, caller, key);
   if (earlier) {
     return earlier;
   }
@@ -61,13 +57,23 @@ export async function createPost(
 
     // The same request may have used up the quota, or the external id, a moment ago.
     const isUsedUp = error instanceof AppError && usedUp.has(error.code);
-    const made = isUsedUp ? await replayed() : null;
+    const made = isUsedUp ? await replayedPost(deps, caller, key) : null;
     if (made) {
       return made;
     }
 
     throw error;
   }
+}
+
+/** The post that the key created before. */
+export async function replayedPost(
+  { orm, now }: CreateDeps,
+  caller: Caller,
+  key: RequestKey | undefined,
+): Promise<Created | null> {
+  const postId = key && (await findReplayed(orm.em.fork(), caller, key, now()));
+  return postId ? { postId, replayed: true, toSync: null } : null;
 }
 
 const usedUp: ReadonlySet<string> = new Set(['quota_exceeded', 'external_id_taken']);

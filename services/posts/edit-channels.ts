@@ -21,8 +21,7 @@ export async function editChannels(em: Em, { post, channels }: WholePost, input:
   assertNotBeingRemoved(channels);
   const had = channels.map(({ account }) => account.id);
   const asked = input.channel_ids ?? had;
-  const at = (id: string): string => `/channel_ids/${asked.indexOf(id)}`;
-  const wanted = await chooseChannels(em, post.workspaceId, asked, at, had);
+  const wanted = await chooseChannels(em, post.workspaceId, asked, had);
   const ids = new Set(wanted.map(({ id }) => id));
   const stays = (channel: PostOnChannel): boolean =>
     ids.has(channel.account.id) || !canBeSent(channel);

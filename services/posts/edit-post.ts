@@ -18,7 +18,7 @@ import type { ServiceDeps } from '../deps.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import type { MediaToInsert } from '../media/store-files.ts';
 import { assertOptionsOf, fileIdsOf, filesInDefaults } from './channel-options.ts';
-import { chooseChannels, namesOfChannels, settleFirst } from './choose-channels.ts';
+import { namesOfChannels, settleFirst } from './choose-channels.ts';
 import {
   assertNotEmpty,
   assertTexts,
@@ -237,24 +237,28 @@ async function editContent(
   edit: Edit,
 ) {
   const { input } = edit;
-  const sent = await assertOptionsOf(deps.rules, input.channel_options, (ids) =>
-    chooseChannels(em, post.workspaceId, ids),
-  );
+  const isOpen = new Set(channels.open.map(({ id }) => id));
+  const others = [...channels.kept.values()]
+    .filter(({ account }) => !isOpen.has(account.id))
+    .map(({ row, account: { id, platform, handle } }) => ({
+      id,
+      platform,
+      handle,
+      options: row.defaults,
+    }));
+  const all = [...others, ...channels.open];
+  const sent = assertOptionsOf(deps.rules, all, input.channel_options);
   const { body, thread, video } = post;
   const { overrides, options, channelFiles } = channels;
   const before = { body, thread, video, overrides, options, channelFiles };
   const content = editedContent(before, input, edit.downloads);
   const inDefaults = filesInDefaults(deps.rules, channels.open, content.options);
   const ofChannels = filesOfChannels(content);
-  const isOpen = new Set(channels.open.map(({ id }) => id));
-  const others = [...channels.kept.values()]
-    .filter(({ account }) => !isOpen.has(account.id))
-    .map(({ row, account: { id, platform } }) => ({ id, platform, options: row.defaults }));
   const filesApart = {
     sent: [...sent, ...(input.channel_media === undefined ? [] : ofChannels)],
     inDefaults,
     ids: new Set([
-      ...fileIdsOf(deps.rules, [...others, ...channels.open], content.options),
+      ...fileIdsOf(deps.rules, all, content.options),
       ...ofChannels.map(({ mediaId }) => mediaId),
     ]),
   };

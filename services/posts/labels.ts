@@ -3,7 +3,7 @@ import { Post } from '../../db/entities/posts.ts';
 import type { Em } from '../../db/orm.ts';
 import { channelsOfPost } from '../../db/repositories/posts.ts';
 import { AppError, pointerToken, type ErrorDetail } from '../../domain/errors.ts';
-import { isText, normalized } from '../../domain/texts.ts';
+import { isText, normalized, notText } from '../../domain/texts.ts';
 import type { PostInput } from './post-request.ts';
 
 /** The caller's own notes on a post. They are neither published nor sent to Temporal. */
@@ -38,12 +38,11 @@ const storedTag = (tag: string): string => normalized(tag, 'NFC').trim();
 
 /** In characters. */
 const longestKey = 40;
-const noText = 'must be text: no NUL, no half of a surrogate pair';
 
 export function assertLabels({ tags, metadata, external_id: externalId }: LabelsInput): void {
   const details: ErrorDetail[] = [];
   const check = (path: string, value: string, fault: string | null): void => {
-    const message = isText(value) ? fault : noText;
+    const message = isText(value) ? fault : notText;
     if (message !== null) {
       details.push({ path, message });
     }

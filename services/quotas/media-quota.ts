@@ -13,7 +13,9 @@ export async function assertMediaQuota(
   files: readonly Sized[],
 ): Promise<void> {
   if (files.length > 0) {
-    await assertFits(em, owner, { files: files.length, bytes: sizeOf(files) });
+    const sizes = files.map(({ sizeBytes, altText }) => sizeBytes + bytesOfAltText(altText));
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    await assertFits(em, owner, { files: files.length, bytes });
   }
 }
 
@@ -28,11 +30,8 @@ export async function reserveMediaQuota(
 ): Promise<void> {
   await lockLibrary(em, owner.workspaceId);
   // A separate statement sees the rows that were committed during the wait for the lock.
-  await assertFits(em, owner, { files: files.length, bytes: sizeOf(files) });
+  await assertMediaQuota(em, owner, files);
 }
-
-const sizeOf = (files: readonly Sized[]): number =>
-  files.reduce((bytes, { sizeBytes, altText }) => bytes + sizeBytes + bytesOfAltText(altText), 0);
 
 const bytesOfAltText = (text: string | null): number => Buffer.byteLength(text ?? '');
 

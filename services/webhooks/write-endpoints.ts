@@ -7,7 +7,7 @@ import { lockWorkspace } from '../../db/repositories/workspaces.ts';
 import { signingSecretPurpose } from '../../db/sealing-purposes.ts';
 import { AppError, wrongValue } from '../../domain/errors.ts';
 import { everyEvent, eventTypes, type Subscription } from '../../domain/statuses.ts';
-import { isText } from '../../domain/texts.ts';
+import { isText, notText } from '../../domain/texts.ts';
 import {
   maxEndpoints,
   rotationOverlapMs,
@@ -237,7 +237,7 @@ function checkEvents(given: readonly string[]): Subscription[] {
 
 function checkDescription(description: string | null): string | null {
   if (!isText(description ?? '')) {
-    throw wrongValue('/description', 'must be text: no NUL, no half of a surrogate pair');
+    throw wrongValue('/description', notText);
   }
 
   return description;

@@ -83,7 +83,7 @@ const ofDomain = {
 const ofServices = {
   'services/keys/writes-sql.ts': `export { sql } from 'kysely';\n`,
   'services/keys/runs-sql.ts': `export { query } from '../../db/query.ts';\n`,
-  'services/keys/loads.ts': `export { findKeys } from '../../db/repositories/keys.ts';\n`,
+  'services/keys/loads.ts': `export { findGrant } from '../../db/repositories/channels.ts';\n`,
 };
 const allowed = {
   'runtime/egress/create-egress.ts': `export { Agent } from 'undici';\nexport { connect } from 'node:net';\n`,
