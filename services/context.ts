@@ -7,15 +7,12 @@ export type Caller = Actor &
   KeyHolder & {
     readonly keyId: string;
     readonly plan: string | null;
-    /** Limits of the workspace. */
     readonly quotas: Quotas;
   };
 
 /** The holder of an operator key, which manages workspaces and reads nothing in them. */
 export type Operator = Origin & { readonly operatorKeyId: string };
 
-/** A workspace and its quotas, and who adds to it. */
 export type QuotaOwner = Actor & Pick<Caller, 'quotas'>;
 
-/** A post, and who changes it. */
 export type PostChange = Actor & { readonly postId: string };

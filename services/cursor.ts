@@ -5,7 +5,6 @@ import { parseInstant } from '../domain/due-time.ts';
 /** The last row of a page. Lists are ordered by time, then by id. */
 export type Cursor = { readonly createdAt: Date; readonly id: string };
 
-/** The query parameter of paginated calls. */
 export const cursorQuery = {
   description: 'The `next_cursor` of the previous page. Opaque.',
   schema: text,

@@ -22,9 +22,7 @@ export type ServiceDeps = {
     Networks,
     'oauth' | 'connectors' | 'checks' | 'profileUrls' | 'postPages'
   >;
-  /** HTTP client for networks. */
   readonly networkEgress: Egress;
-  /** HTTP client for webhook endpoints. */
   readonly egress: Egress;
   /** Returns why a webhook must not be sent to this address, as a sentence, or null. */
   readonly refuseUrl: (url: string) => Promise<string | null>;
@@ -37,11 +35,9 @@ export type ServiceDeps = {
   readonly returnUrls: readonly URL[];
   /** The brand of pages for workspaces without their own. */
   readonly brand: Brand;
-  /** Default quotas of a workspace. */
   readonly quotas: Quotas;
 };
 
-/** Dependencies of the media library. */
 export type MediaDeps = {
   readonly storage: MediaStorage;
   readonly staging: Staging;

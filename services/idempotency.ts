@@ -77,7 +77,6 @@ export async function findReplayed(
   return row?.post_id ?? null;
 }
 
-/** Whether the key was used, by whatever request. */
 export async function isKeyUsed(
   em: Em,
   workspaceId: string,

@@ -3,7 +3,6 @@ import { createKeyedSemaphore } from '../runtime/concurrency.ts';
 
 type Turn = { readonly begin: () => Promise<void>; readonly end: () => void };
 
-/** The turn of the call that is under way. */
 const current = new AsyncLocalStorage<Turn>();
 
 export type InTurn = <T>(workspaceId: string, work: () => Promise<T>) => Promise<T>;

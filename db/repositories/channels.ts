@@ -10,7 +10,6 @@ import { query, queryPlanned } from '../query.ts';
 
 export type ChannelKey = { readonly workspaceId: string; readonly channelId: string };
 
-/** Finds a connected channel. */
 export async function loadChannel(
   em: Em,
   { workspaceId, channelId: id }: ChannelKey,
@@ -56,7 +55,6 @@ export async function lockAccess(
 export const findGrant = (em: Em, { workspaceId, channelId }: ChannelKey) =>
   em.findOne(ChannelGrant, { workspaceId, channelId }, { refresh: true });
 
-/** Locks all channels of a workspace, also disconnected ones, until the transaction ends. */
 export const lockChannels = (em: Em, workspaceId: string): Promise<unknown> =>
   em.find(
     Channel,

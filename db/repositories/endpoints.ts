@@ -5,7 +5,6 @@ import { WebhookEndpoint, type DeliveryStatus } from '../entities/webhooks.ts';
 import type { Em } from '../orm.ts';
 import { query, queryPlanned } from '../query.ts';
 
-/** An endpoint's newest delivery. */
 export type LastDelivery = Pick<WebhookEndpoint, 'id'> & {
   readonly status: DeliveryStatus;
   readonly created_at: Date;
@@ -34,7 +33,6 @@ export const findLastDeliveries = (
       where w.workspace_id = ${workspaceId} and w.id = any(${ids}::uuid[])`,
   );
 
-/** Locks an endpoint for a change until the transaction ends. */
 export async function lockEndpoint(
   em: Em,
   workspaceId: string,

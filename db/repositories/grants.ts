@@ -4,7 +4,6 @@ import type { Em } from '../orm.ts';
 import { query } from '../query.ts';
 import type { ChannelKey } from './channels.ts';
 
-/** A channel that was connected through OAuth. */
 export type GrantedChannel = ChannelKey & {
   readonly platform: string;
   readonly baseUrl: string;
@@ -28,7 +27,6 @@ export const putGrant = (
         failing_since = null, refreshed_at = null, refreshing_until = null, created_at = excluded.created_at`,
   );
 
-/** Grants of channels in the state `connected`. */
 const connected = sql`channel_grants g
   join channels c on c.id = g.channel_id and c.workspace_id = g.workspace_id
     and c.state = 'connected' and c.disconnected_at is null`;

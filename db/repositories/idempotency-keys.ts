@@ -4,7 +4,6 @@ import type { Em } from '../orm.ts';
 import { isReached } from '../post-status.ts';
 import { query } from '../query.ts';
 
-/** Who uses a key. */
 export type KeyUser = Pick<Actor, 'workspaceId' | 'channelIds'>;
 
 export type StoredKey = {
@@ -38,7 +37,6 @@ export async function loadKey(
 type NewKey = {
   readonly key: string;
   readonly fingerprint: string;
-  /** Null for an object other than a post. */
   readonly postId: string | null;
   readonly expiresAt: Date | null;
 };

@@ -44,7 +44,6 @@ export const keepMedia = (
     },
   );
 
-/** The position of a file in a post. */
 export type PlacedFile = {
   readonly mediaId: string;
   /** Part of the thread, from 0; -1 for a file that a channel's option names. */
@@ -72,7 +71,6 @@ export const lockPostMedia = (
       where pm.post_id = ${postId} and pm.workspace_id = ${workspaceId} order by pm.position for share of m`,
   );
 
-/** Replaces the post's files, in this order. Stored with the entities of the transaction. */
 export async function attachMedia(
   em: Em,
   workspaceId: string,
@@ -152,12 +150,10 @@ type MediaSearch = {
   readonly type: 'image' | 'video' | undefined;
   /** Any part of the name, in any case. */
   readonly search: string | undefined;
-  /** The last file of the page before. */
   readonly after: { readonly createdAt: Date; readonly id: string } | undefined;
   readonly limit: number;
 };
 
-/** Lists the files of a workspace's library, newest first. */
 export async function selectMedia(
   em: Em,
   workspaceId: string,

@@ -11,7 +11,6 @@ import { query } from '../query.ts';
 
 type Scope = { readonly workspaceId: string; readonly postId: string };
 
-/** A channel of a post, with its account and its ledger. */
 export type PostOnChannel = {
   readonly row: PostChannel;
   readonly account: Pick<Channel, (typeof accountFields)[number]>;
@@ -19,7 +18,6 @@ export type PostOnChannel = {
   readonly parts: readonly PostPart[];
 };
 
-/** A post with its channels, in their order. */
 export type WholePost = { readonly post: Post; readonly channels: readonly PostOnChannel[] };
 
 const accountFields = [

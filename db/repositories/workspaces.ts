@@ -29,13 +29,11 @@ export type WorkspaceRow = {
   readonly brand: Partial<Brand>;
   readonly created_at: Date;
   readonly deleted_at: Date | null;
-  /** How many channels are connected. */
   readonly channels: number;
 };
 
 type Selected = {
   readonly id?: string;
-  /** The last workspace of the page before. */
   readonly after?: { readonly createdAt: Date; readonly id: string } | undefined;
   readonly limit?: number;
 };

@@ -9,7 +9,6 @@ import { metricNames } from '../../networks/network.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { dayOf, daysAsked, filterOf, metricsOf, type PublishedSearch } from './selection.ts';
 
-/** A post's metric that lists are sorted by, or its date. */
 export const sortKeys = ['date', ...metricNames, 'engagement'] as const;
 
 type AnalyticsRequest = PublishedSearch & {

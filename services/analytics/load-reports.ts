@@ -35,7 +35,6 @@ export async function loadBestTimes(em: Em, filter: Filter, timezone: string) {
   };
 }
 
-/** PostgreSQL's code for an unknown time zone. */
 const invalidParameter = '22023';
 
 /**
@@ -68,7 +67,6 @@ export async function loadByChannel(em: Em, workspaceId: string, range: Range) {
   });
 }
 
-/** Returns the metrics of a post per day. */
 export async function loadHistory(
   em: Em,
   workspaceId: string,

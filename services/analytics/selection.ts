@@ -34,7 +34,6 @@ export const filterOf = (
 
 const dayMs = 24 * 60 * 60 * 1000;
 const defaultDays = 30;
-/** The longest range of one request. */
 const mostDays = 366;
 
 /** Start of a day in UTC, in milliseconds since 1970. */
@@ -51,7 +50,6 @@ export function rangeOf({ from, to }: Days, timezone?: string): Range {
 export const dayOf = (time: Date, timezone?: string): string =>
   timezone === undefined ? time.toISOString().slice(0, 10) : dayIn(time, timezone);
 
-/** Returns the requested days. Defaults: up to today, and 30 days long. */
 export function daysOf(given: DayRange, now: Date): Days {
   if (given.timezone !== undefined) {
     assertTimeZone(given.timezone, '?timezone');

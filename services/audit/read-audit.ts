@@ -4,7 +4,6 @@ import type { Em } from '../../db/orm.ts';
 import { queryTime } from '../../domain/due-time.ts';
 import { cutPage, readCursor } from '../cursor.ts';
 
-/** Maximum entries per page. */
 export const maxAuditPage = 100;
 
 type AuditSearch = {
@@ -18,7 +17,6 @@ type AuditSearch = {
   readonly cursor?: string;
 };
 
-/** Lists the changes in a workspace, newest first. */
 export async function listAudit(em: Em, workspaceId: string, search: AuditSearch) {
   const { action, object_id: objectId, limit = maxAuditPage, cursor } = search;
   const rows = await selectAudit(em, workspaceId, {

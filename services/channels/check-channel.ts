@@ -74,7 +74,6 @@ async function lastAnswer({ orm, now }: CheckDeps, key: ChannelKey): Promise<Ans
 
 type Owner = Awaited<ReturnType<CheckAccount>>;
 
-/** A channel to check, with its grant. */
 type Connected = { readonly channel: Channel; readonly grant: ChannelGrant | null };
 
 /**
@@ -116,7 +115,6 @@ export async function checkChannel(deps: CheckDeps, key: ChannelKey): Promise<An
 
 const changedDuringCheck = 'The account was connected again, or disconnected, during the check.';
 
-/** @returns also the account's current name, when the network accepted the credentials. */
 async function checkWithNetwork(
   deps: CheckDeps,
   account: Connected,

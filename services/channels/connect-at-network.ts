@@ -69,7 +69,6 @@ export async function beginConnecting(
   return begun.url;
 }
 
-/** The field's label on the page. */
 const labelIn =
   ({ fields }: OauthEntry) =>
   (name: string): string =>

@@ -105,7 +105,6 @@ type CleanAccount = Account & { readonly displayName: string | null };
 /** Limit of a display name, in characters. No network allows longer ones, but a self-hosted server may. */
 const mostCharacters = 200;
 
-/** Returns the account with its handle and name reduced to one line. */
 export function cleanAccount(account: Account): CleanAccount {
   return {
     ...account,

@@ -38,11 +38,9 @@ const transitions = {
   Record<string, { readonly from: readonly ConnectStatus[]; readonly to: ConnectStatus }>
 >;
 
-/** One step of the connection in a browser. */
 export type ConnectStep = {
   readonly link: ConnectLink;
   readonly token: string;
-  /** The secret of the browser's cookie. */
   readonly browser: string;
   readonly origin: Origin;
 };
@@ -59,7 +57,6 @@ type Move = {
   readonly stateHash?: string;
 };
 
-/** Moves a link to its next step. @returns false when the link is at another step or has ended. */
 export const moveLink = (
   em: Em,
   { link, move, stateHash }: Move,
@@ -107,7 +104,6 @@ export type Flow = {
   readonly token: string;
   /** From `Begun`, while the browser is at the network. */
   readonly kept?: Json;
-  /** The accounts to choose from. */
   readonly choice?: { readonly grant: Grant; readonly accounts: readonly Account[] };
 };
 
@@ -126,7 +122,6 @@ export function openFlow(
   return JSON.parse(sealer.open(sealedFlow, connectFlowPurpose(id))) as Flow;
 }
 
-/** Ends the link as failed. The grant is not stored. */
 export async function failLink(
   deps: Pick<ServiceDeps, 'orm' | 'now'>,
   link: ConnectLink,
@@ -205,7 +200,6 @@ const wrongAccount = (came: string, wanted?: string): Problem =>
 const followsMoves = ({ networks }: Pick<ServiceDeps, 'networks'>, link: ConnectLink): boolean =>
   !link.atSandbox && networks.oauth[link.platform]?.moves === true;
 
-/** The person who uses a link. */
 export const actorOf = ({ link, origin }: Pick<ConnectStep, 'link' | 'origin'>): Actor => ({
   ...origin,
   workspaceId: link.workspaceId,

@@ -30,7 +30,6 @@ export class Problem extends Error {
   }
 }
 
-/** An internal failure; the log has the details. */
 export const internalProblem = (): Problem =>
   new Problem('unavailable', 'Something went wrong here, and nothing was connected. Try again.');
 

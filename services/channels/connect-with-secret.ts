@@ -21,9 +21,7 @@ import { internalProblem, Problem, problemOf } from './connect-problem.ts';
 /** Limit of a secret in UTF-16 code units, longer than any app password. */
 const longest = 500;
 
-/** A sign-in with a secret that a person typed. */
 export type SignIn = {
-  /** The workspace of the link. */
   readonly workspaceId: string;
   /** The client's address, or the prefix of its provider. */
   readonly address: string;

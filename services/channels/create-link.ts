@@ -14,7 +14,6 @@ import { assertChannelQuota } from './connect-channel.ts';
 import { isAtSandbox } from './oauth-context.ts';
 import { mayReturnTo } from '../../runtime/config/allowed-addresses.ts';
 
-/** Lifetime of a link. */
 const lifeMs = 15 * 60_000;
 
 /** Open links of an API key, or of the operator. Another one replaces the oldest. */
@@ -34,7 +33,6 @@ type LinkRequest = {
   readonly atSandbox?: boolean | undefined;
   /** The channel to connect again. Any other account is then refused. */
   readonly channelId?: string | undefined;
-  /** The channel limit from the settings. */
   readonly mostChannels: number;
 };
 
@@ -156,7 +154,6 @@ async function channelOf(em: Em, workspaceId: string, id: string): Promise<Chann
   return channel;
 }
 
-/** Prefills the form's fields from the channel. */
 function knownValuesOf(
   { baseUrl, handle }: Channel,
   { fields }: OauthEntry,

@@ -4,7 +4,6 @@ import { recordEvent } from '../../db/record-event.ts';
 import { eraseChannels, lockChannel, type ChannelKey } from '../../db/repositories/channels.ts';
 import type { ServiceDeps } from '../deps.ts';
 
-/** Body of the response and of the event. */
 export type Disconnected = {
   readonly channel: { readonly id: string; readonly platform: string; readonly handle: string };
   /** Posts that fail on the channel at their time, unless the account is connected again before. */

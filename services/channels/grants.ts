@@ -31,7 +31,6 @@ const shortestMs = 60_000;
 export const isStillUsable = ({ accessEndsAtMs }: Grant, nowMs: number): boolean =>
   accessEndsAtMs === null || accessEndsAtMs - shortestMs > nowMs;
 
-/** The credentials that an adapter uses. */
 export const credentialsOf = ({ accessToken, data }: Grant): Json => ({
   accessToken,
   ...(data === undefined ? {} : { data }),
@@ -84,7 +83,6 @@ export async function replaceGrant(
   return replaced > 0;
 }
 
-/** The columns of a grant. */
 const rowOf = (sealer: Sealer, channelId: string, grant: Grant) => ({
   sealedGrant: sealer.seal(JSON.stringify(grant), grantPurpose(channelId)),
   accessEndsAt: instantOf(grant.accessEndsAtMs),

@@ -10,13 +10,11 @@ import type { Egress } from '../../runtime/egress/egress.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
 import type { ServiceDeps } from '../deps.ts';
 
-/** Dependencies of the account use cases, in every process. */
 export type AccountDeps = Pick<
   ServiceDeps,
   'orm' | 'sealer' | 'publicUrl' | 'sandboxUrl' | 'log' | 'now'
 > &
   Pick<Networks, 'oauth'> & {
-    /** Guarded HTTP client for requests to networks. */
     readonly egress: Egress;
   };
 

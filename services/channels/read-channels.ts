@@ -6,7 +6,6 @@ import type { ServiceDeps } from '../deps.ts';
 /** A connected channel, and when its account's access ends: null when no end is known. */
 export type FoundChannel = { readonly channel: Channel; readonly accessEndsAt: Date | null };
 
-/** Lists the workspace's channels, oldest first. */
 export async function listChannels(
   { orm }: Pick<ServiceDeps, 'orm'>,
   workspaceId: string,

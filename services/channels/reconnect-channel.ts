@@ -18,7 +18,6 @@ import { Problem } from './connect-problem.ts';
 import { createConnectLink, networkName } from './create-link.ts';
 import { findChannel, type FoundChannel } from './read-channels.ts';
 
-/** Limit of posts that one call names and retries. */
 export const maxRetriedPosts = 100;
 
 /** How long after the failed attempt a retry is offered, in milliseconds. */
@@ -121,7 +120,6 @@ async function retryLostPosts(
   return retried;
 }
 
-/** Counts the posts that failed only because the account of this link had lost its access. */
 export async function countLostPosts(
   { orm, now }: Pick<ServiceDeps, 'orm' | 'now'>,
   step: Pick<ConnectStep, 'link' | 'browser'>,

@@ -49,7 +49,6 @@ export async function readEvent(
   return { ...presentEvent(row), body: row.body };
 }
 
-/** Default and maximum of events per page. */
 export const maxEventsPage = 100;
 
 /** Longest wait of a call for an event, in seconds. */
@@ -67,9 +66,7 @@ export type EventsPage = {
 
 type Waiting = {
   readonly waitS: number;
-  /** Aborts when the client hangs up. */
   readonly client: AbortSignal;
-  /** Aborts when this process stops. */
   readonly stop: AbortSignal;
   /** Throws once the reader may no longer read. */
   readonly assertStillAllowed: () => Promise<void>;

@@ -114,7 +114,6 @@ export async function revokeKey({ orm, now }: Deps, holder: Holder, id: string):
   });
 }
 
-/** A key to store. */
 export type NewKey = Omit<KeyRights, 'scopes'> & {
   readonly name: string | null;
   /** Null for all, also future ones. */

@@ -23,10 +23,8 @@ const atATime = 4;
 
 type Deps = Pick<ServiceDeps, 'orm' | 'log' | 'media'>;
 
-/** A file to download. */
 export type GivenUrl = {
   readonly url: string;
-  /** JSON pointer to the URL in the request. */
   readonly path: string;
 };
 

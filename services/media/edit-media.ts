@@ -15,12 +15,10 @@ import { altTextFault, fileName } from './file-texts.ts';
 import { loadMedia } from './library.ts';
 
 type MediaEdit = {
-  /** Null removes it. */
   readonly altText?: string | null | undefined;
   readonly name?: string | undefined;
 };
 
-/** Changes the name or the alt text of a file. */
 export async function editMedia(
   { orm, rules }: Pick<ServiceDeps, 'orm' | 'rules'>,
   owner: QuotaOwner,
@@ -61,7 +59,6 @@ export async function editMedia(
   });
 }
 
-/** @param fault Null for none. */
 export function refuse(field: string, fault: string | null): void {
   if (fault !== null) {
     throw wrongValue(`/${field}`, fault);
@@ -92,7 +89,6 @@ async function assertFitsWaitingPosts(
   }
 }
 
-/** The errors that the new alt text adds. */
 function newErrors(
   network: Rules,
   settings: Json,

@@ -24,7 +24,6 @@ export function fileName(given: string | undefined, type: string): string {
   return /^\.*$/v.test(name) ? `file.${endings[type] ?? 'bin'}` : name;
 }
 
-/** The last part of a URL's path. */
 export function nameInUrl(url: string): string | undefined {
   const last = URL.parse(url)?.pathname.split('/').at(-1) ?? '';
   try {
@@ -56,7 +55,6 @@ const endings: Readonly<Record<string, string>> = {
   'video/webm': 'webm',
 };
 
-/** MIME types of the library's files. */
 export const libraryTypes: readonly string[] = Object.keys(endings);
 
 /** In characters; longer than any network allows. */

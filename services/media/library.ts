@@ -10,7 +10,6 @@ import { cutPage, readCursor } from '../cursor.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { removeBytes } from './store-files.ts';
 
-/** Maximum files per page. */
 export const maxMediaPage = 50;
 
 type MediaSearch = {
@@ -18,11 +17,9 @@ type MediaSearch = {
   /** Any part of the name, in any case. */
   readonly search?: string;
   readonly limit?: number;
-  /** The `nextCursor` of the previous page. */
   readonly cursor?: string;
 };
 
-/** Lists the workspace's files, newest first. */
 export async function listMedia(
   em: Em,
   workspaceId: string,

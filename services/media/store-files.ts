@@ -25,7 +25,6 @@ export type NewMedia = Readonly<
   Omit<MediaFile, 'workspaceId' | 'createdAt' | 'storedAt' | 'deletedAt'>
 >;
 
-/** Stored files for `insertMedia`. */
 export type MediaToInsert = { readonly files: readonly NewMedia[] };
 
 /** Stored files outside of the library. Always call `removeUnclaimed` at the end. */
@@ -34,13 +33,10 @@ export type StoredMedia = MediaToInsert & {
   removeUnclaimed(): Promise<void>;
 };
 
-/** The data that comes with a file. */
 export type Sent = {
-  /** The client's file name. */
   readonly name: string | undefined;
   readonly altText: string | null;
   readonly workspaceId: string;
-  /** Aborts when the client hangs up. */
   readonly signal: AbortSignal | undefined;
 };
 
@@ -76,7 +72,6 @@ export async function storeFile(
   return file;
 }
 
-/** Wraps files that were stored for a caller who puts them into the library next. */
 export const storedMedia = (
   deps: Pick<ServiceDeps, 'orm' | 'log' | 'media'>,
   files: readonly NewMedia[],

@@ -48,7 +48,6 @@ async function removeStale(deps: Deps): Promise<void> {
   }
 }
 
-/** Sweeps now and every hour. */
 export const keepSwept = (deps: Deps) =>
   repeat(async () => {
     await sweepMedia(deps);

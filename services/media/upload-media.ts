@@ -9,7 +9,6 @@ import { createOnce, fingerprint, isKeyUsed, type RequestKey } from '../idempote
 import { assertFilesMayCome, whileDiskHasSpace } from '../quotas/media-quota.ts';
 import { insertMedia, maxFileBytes, storedMedia, storeFile, type Sent } from './store-files.ts';
 
-/** Where the bytes of an upload go, and their limits. */
 type UploadTarget = {
   /** The reader writes the file to it, but does not close it after a failure. */
   readonly sink: Writable;
@@ -26,7 +25,6 @@ export type ReadUpload = (target: UploadTarget) => Promise<Pick<Sent, 'name' | '
 /** Bytes of a body that may not be the file's: boundaries, headers and other fields. */
 const mostFormBytes = 16 * 1024;
 
-/** How a caller shows a file, and how the request names it. */
 type UploadRequest<T> = {
   readonly read: ReadUpload;
   /** Returns JSON, which a repeated request gets again. */

@@ -100,7 +100,6 @@ function faultsOf(
   return faults.length > 0 ? faults : textFaults(options, '');
 }
 
-/** Compiled once per schema. */
 const parsers = new WeakMap<OptionsSchema, (value: unknown) => unknown>();
 
 function schemaFaults(schema: OptionsSchema, options: Options): readonly ErrorDetail[] {
@@ -118,7 +117,6 @@ function schemaFaults(schema: OptionsSchema, options: Options): readonly ErrorDe
   }
 }
 
-/** Texts that PostgreSQL cannot store. */
 function textFaults(value: Json, path: string): ErrorDetail[] {
   if (typeof value === 'string') {
     return isText(value) ? [] : [{ path, message: notText }];

@@ -5,7 +5,6 @@ import { AppError, channelDetail, pointerToken } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
 import type { PostInput } from './post-request.ts';
 
-/** The channel data that content validation needs. */
 export type ChosenChannel = Awaited<ReturnType<typeof findAccounts>>[number];
 
 /**

@@ -25,9 +25,7 @@ export const longestTexts = 300_000;
 /** The content of a post in a request or in the database, without the files of its parts. */
 export type PostContent = Pick<PostView, 'body' | 'thread' | 'video'> & {
   readonly overrides: Readonly<Record<string, string>>;
-  /** By channel id. */
   readonly options: Readonly<Record<string, Options>>;
-  /** Channels' own files, by channel id. */
   readonly channelFiles: Readonly<Record<string, readonly ChannelFile[]>>;
 };
 
@@ -67,15 +65,12 @@ export const editedContent = (
       : channelFilesOf(channelMedia ?? {}, downloads),
 });
 
-/** The texts of a request's thread. */
 const threadTexts = (thread: NonNullable<PostInput['thread']>): string[] =>
   thread.map((part) => (typeof part === 'string' ? part : (part.text ?? '')));
 
-/** Empty options are stored as none. */
 const withoutEmpty = (options: PostContent['options']): PostContent['options'] =>
   Object.fromEntries(Object.entries(options).filter(([, own]) => Object.keys(own).length > 0));
 
-/** Size of a new post's texts and options in UTF-8 bytes, including the channels' own. */
 export const textBytes = ({
   body,
   thread,
@@ -133,7 +128,6 @@ function refuse(wrong: readonly Located[], message: string): void {
   }
 }
 
-/** The warnings about the time of a request, and about what is not published or attached of it. */
 export function requestWarnings(
   input: PostInput,
   { body, thread }: Pick<PostContent, 'body' | 'thread'>,

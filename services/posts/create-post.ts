@@ -25,7 +25,6 @@ export type Created = {
 };
 
 type CreateOptions = {
-  /** Aborts downloads when the client hangs up. */
   readonly signal?: AbortSignal;
   /** Warnings about the post as a whole, before those about the request. */
   readonly notes?: readonly ContentFault[];
@@ -66,7 +65,6 @@ export async function createPost(
   }
 }
 
-/** The post that the key created before. */
 export async function replayedPost(
   { orm, now }: CreateDeps,
   caller: Caller,

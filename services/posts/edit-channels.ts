@@ -99,7 +99,6 @@ function assertNothingLive(removed: readonly PostOnChannel[]): void {
 
 /** The texts, options and files that a channel has instead of the post's. */
 type Own = Pick<PostChannel, 'body' | 'options' | 'media'>;
-/** Fields of a channel without attempts. */
 const unsent = {
   url: null,
   error: null,
@@ -118,7 +117,6 @@ const unsent = {
 /** Its owner sends it again, so an earlier removal is over. */
 const again = (status: 'draft' | 'scheduled') => ({ ...waiting(status), unpublish: null });
 
-/** Writes the channels of an edited post. */
 export function writeChannels(
   em: Em,
   { id: postId, workspaceId }: Post,
@@ -127,7 +125,6 @@ export function writeChannels(
     readonly status: 'draft' | 'scheduled';
     readonly content: PostContent;
     readonly dueAt: Date | null;
-    /** From `sameTextWarnings`. */
     readonly sameTexts: ReadonlyMap<string, string>;
     readonly validations: readonly ChannelValidation[];
   },

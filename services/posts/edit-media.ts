@@ -11,7 +11,6 @@ import { placeFiles, type Downloads, type NamedFile } from './read-files.ts';
 
 /** Files that options and single channels name. */
 type FilesApart = {
-  /** Those of the request. */
   readonly sent: readonly NamedFile[];
   /** Those of the channel defaults that the post adopts. */
   readonly inDefaults: readonly NamedFile[];

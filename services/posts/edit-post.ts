@@ -40,7 +40,6 @@ type Deps = Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'rules' | 'media' | 'publi
 type Edit = {
   readonly postId: string;
   readonly input: PostInput;
-  /** When the request began. */
   readonly now: Date;
   readonly downloaded: MediaToInsert;
   readonly downloads: Downloads;
@@ -191,7 +190,6 @@ const notesOn = (
   ),
 ];
 
-/** A warning when a time zone without a time moves the post. */
 const movedTo = (
   { scheduled_at: local }: PostInput,
   asked: PostInput,

@@ -18,7 +18,6 @@ const includedFields = {
 } as const satisfies Record<string, readonly (keyof PostView)[]>;
 export const inclusions = Object.keys(includedFields) as (keyof typeof includedFields)[];
 
-/** Further fields with any `include`. */
 const alwaysIncluded = [
   'updated_at',
   'timezone',
@@ -42,7 +41,6 @@ type Request = PostSearch & {
   readonly include?: readonly (typeof inclusions)[number][];
 };
 
-/** A post in a list, as clients see it. */
 type ListedPost = Omit<ListedRow, PostTime> & Pick<PostView, PostTime | 'outcome'>;
 
 /** Lists posts with their channels. A list by another time than the creation has only posts with that time. */

@@ -9,7 +9,6 @@ import { insertMedia, type MediaToInsert } from '../media/store-files.ts';
 import type { PostContent } from './content.ts';
 import type { FileInPost, NamedFile } from './read-files.ts';
 
-/** A file as the validation rules see it. */
 export type FileToValidate = AttachmentFacts & {
   readonly id: string;
   readonly part: number;

@@ -175,7 +175,6 @@ export const createPostSchema = fields({
 });
 export type CreatePostBody = Value<typeof createPostSchema>;
 
-/** Only the fields that are sent change. */
 export const editPostSchema = fields({
   ...postFields,
   ...clearable,

@@ -9,7 +9,6 @@ import type { PostInput } from './post-request.ts';
 type MediaItem = NonNullable<PostInput['media']>[number];
 type ThreadPart = NonNullable<PostInput['thread']>[number];
 
-/** The fields that name the files of one part. */
 type FileFields = Pick<PostInput, 'media' | 'media_ids' | 'alt_texts'>;
 
 const fieldsOf = (part: ThreadPart): Exclude<ThreadPart, string> =>
@@ -32,7 +31,6 @@ export const mediaLists = (input: PostInput) => [
   })),
 ];
 
-/** The most files that a request may download. */
 const mostUrls = 10;
 
 /** The URLs of a request: those of `media_urls`, then those of its lists. */
@@ -126,7 +124,6 @@ const found = (items: readonly MediaItem[], downloads: Downloads) =>
     return mediaId === undefined ? [] : [{ mediaId, altText, index }];
   });
 
-/** The channels' own files, each once. */
 export const channelFilesOf = (
   channelMedia: NonNullable<PostInput['channel_media']>,
   downloads: Downloads,
@@ -155,7 +152,6 @@ type GivenPart = {
   readonly part: number;
   readonly at: string;
   readonly files: readonly FileInPost[] | undefined;
-  /** By media id. */
   readonly altTexts: Readonly<Record<string, string>> | undefined;
 };
 

@@ -13,7 +13,6 @@ import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { namesOfChannels, settleFirst } from './choose-channels.ts';
 
-/** Sends an ended post again to its failed channels. */
 export async function retryPost(
   deps: Pick<ServiceDeps, 'orm' | 'now'>,
   caller: Actor & Pick<Caller, 'plan'>,

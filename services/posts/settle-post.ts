@@ -18,7 +18,6 @@ import { assertFree, assertNotLive, foundAt, readUrl, type KnowsPages } from './
 /** The finding of a person who checked the account. */
 type Settlement = {
   readonly channelId: string;
-  /** URL of the post; null when it is not there. */
   readonly url: string | null;
 };
 
@@ -150,7 +149,6 @@ function reopen(row: PostOnChannel['row'], parts: readonly PostPart[], now: Date
   }
 }
 
-/** Closes the open parts of the ledger. */
 function closeParts(
   parts: readonly PostPart[],
   found: FoundPost | null,
@@ -204,7 +202,6 @@ function assertHasAppeared(open: readonly PostPart[], now: Date, appearsWithinMs
   }
 }
 
-/** The error of a channel without its post, or with only some parts. */
 function absentSentence(live: readonly { readonly url: string | null }[], parts: string): string {
   if (live.length === 0) {
     return 'A person checked: the network does not have this post. A retry sends it.';

@@ -25,13 +25,11 @@ import {
 
 export type NewPost = {
   readonly id: string;
-  /** Null for a draft. */
   readonly dueAt: Date | null;
   readonly input: PostInput;
   readonly content: PostContent;
   readonly files: readonly FileInPost[];
   readonly optionFiles: readonly NamedFile[];
-  /** Warnings about the request as a whole. */
   readonly notes: readonly ContentFault[];
   readonly key: RequestKey | undefined;
 };
@@ -92,7 +90,6 @@ export async function storePost(
   }
 }
 
-/** See `insertPost`. */
 class NoRoomSeen extends Error {
   override readonly name = 'NoRoomSeen';
 }
@@ -185,7 +182,6 @@ function scheduledView(
   );
 }
 
-/** A channel before the first attempt. */
 const untouched = {
   status: 'scheduled',
   url: null,

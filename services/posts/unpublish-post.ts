@@ -84,7 +84,6 @@ const isToRemove = (channel: PostOnChannel): boolean =>
 
 const mayBeLive: ReadonlySet<ChannelStatus> = new Set(['publishing', 'retrying', 'unconfirmed']);
 
-/** Says why nothing can be removed on the chosen channels, and what to do. */
 function whyNothing(
   channels: readonly PostOnChannel[],
   chosen: readonly PostOnChannel[],

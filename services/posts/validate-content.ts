@@ -183,7 +183,6 @@ export const accessFaults = ({ state, disconnectedAt }: ChosenChannel): ContentF
       ]
     : [];
 
-/** The warnings of a channel. @param sameText A warning about another post. */
 export function warningsOfChannel(
   { channel, warnings }: ChannelValidation,
   sameText?: string,
@@ -198,13 +197,10 @@ export function warningsOfChannel(
   };
 }
 
-/** A channel's texts and files in the request. */
 type Place = {
   readonly channelId: string;
   readonly content: Pick<PostContent, 'thread' | 'overrides' | 'channelFiles'>;
-  /** Whether the network supports threads. */
   readonly threads: boolean;
-  /** The files of each published text. */
   readonly media: readonly (readonly FileToValidate[])[];
 };
 

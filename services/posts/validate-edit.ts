@@ -12,7 +12,6 @@ import type { EditedChannels } from './edit-channels.ts';
 import type { EditedMedia } from './edit-media.ts';
 import { assertPublishable, validateContent, type ChannelValidation } from './validate-content.ts';
 
-/** Validates an edited post, including texts that must not change any more. */
 export async function validateEdit(
   rules: RulesByPlatform,
   { open, sending, kept }: EditedChannels,
@@ -43,7 +42,6 @@ export async function validateEdit(
 
 type Edited = {
   readonly rules: RulesByPlatform;
-  /** The channels to keep from before the edit, by id. */
   readonly kept: ReadonlyMap<string, PostOnChannel>;
   readonly content: PostContent;
 } & Pick<EditedMedia, 'changedParts'>;

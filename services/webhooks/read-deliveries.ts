@@ -6,18 +6,15 @@ import { AppError } from '../../domain/errors.ts';
 import type { EventType } from '../../domain/statuses.ts';
 import { cutPage, readCursor } from '../cursor.ts';
 
-/** Default and maximum of deliveries per page. */
 export const maxDeliveriesPage = 100;
 
 type DeliverySearch = {
   readonly status?: DeliveryStatus | undefined;
   readonly eventType?: EventType | undefined;
   readonly limit?: number | undefined;
-  /** The `next_cursor` of the previous page. */
   readonly cursor?: string | undefined;
 };
 
-/** Lists an endpoint's deliveries by pages, newest first. */
 export async function listDeliveries(
   em: Em,
   workspaceId: string,
@@ -34,7 +31,6 @@ export async function listDeliveries(
   return { deliveries: page.map(present), next_cursor: nextCursor };
 }
 
-/** Loads one delivery. */
 export async function loadDelivery(
   em: Em,
   workspaceId: string,

@@ -7,7 +7,6 @@ import {
 } from '../../db/repositories/endpoints.ts';
 import { secretsOf } from '../../domain/webhook-deliveries.ts';
 
-/** Loads a workspace's endpoints, oldest first, each with its newest delivery. */
 export async function loadEndpoints(
   em: Em,
   workspaceId: string,
@@ -31,7 +30,6 @@ export async function loadEndpoint(
   return showEndpoint(em, await findEndpoint(em, workspaceId, id), now);
 }
 
-/** The API's view of an endpoint with its newest delivery. */
 export async function showEndpoint(
   em: Em,
   endpoint: WebhookEndpoint,
@@ -75,7 +73,6 @@ export function presentEndpoint(
 
 export type EndpointView = ReturnType<typeof presentEndpoint>;
 
-/** Returns a warning if another endpoint of the workspace has the same URL. */
 export async function sameUrlWarning(
   em: Em,
   workspaceId: string,

@@ -35,7 +35,6 @@ type NewEndpoint = {
 type EndpointEdit = {
   readonly url?: string;
   readonly events?: readonly string[];
-  /** Null clears it. */
   readonly description?: string | null;
   readonly enabled?: boolean;
 };

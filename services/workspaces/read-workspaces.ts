@@ -60,7 +60,6 @@ const present = (row: WorkspaceRow, quotas: Quotas) => ({
 
 export type WorkspaceView = ReturnType<typeof present>;
 
-/** Describes the workspace that a key acts for, and the key. */
 export async function readWorkspace(
   { orm }: Pick<ServiceDeps, 'orm'>,
   { workspaceId, keyId }: Pick<Caller, 'workspaceId' | 'keyId'>,
@@ -72,7 +71,6 @@ export async function readWorkspace(
   return { id: workspaceId, name, channels, key: presentKey(key) };
 }
 
-/** The limits of a workspace's stock: its quotas, and its webhook endpoints. */
 export const limitsOf = (quotas: Quotas): Quotas & { readonly webhooks: number } => ({
   ...quotas,
   webhooks: maxEndpoints,

@@ -29,7 +29,6 @@ export const mostQuota = 999_999_999_999_999;
 /** In UTF-16 code units. */
 export const longestWorkspaceName = 200;
 
-/** @returns its id. */
 export async function storeWorkspace(
   em: Em,
   origin: Origin,
@@ -85,7 +84,6 @@ const withoutNulls = <T extends object>(fields: T) =>
     Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),
   ) as { [Name in keyof T]?: NonNullable<T[Name]> };
 
-/** Creates an API key, with all rights unless some are given. */
 export async function storeWorkspaceKey(
   em: Em,
   origin: Origin,
@@ -178,7 +176,6 @@ function readPlan(given: string | null): string | null {
   return given === 'none' ? null : given;
 }
 
-/** The normal form of the given fields. */
 const readBrand = (given: Partial<Brand>): Partial<Brand> =>
   Object.fromEntries(
     brandFieldNames
