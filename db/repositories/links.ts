@@ -15,7 +15,7 @@ const may = (...scopes: readonly Scope[]) => sql<boolean>`not exists (select fro
       and (k.scopes is null or k.scopes @> ${scopes}::text[])
       and (k.channel_ids is null or connect_links.channel_id = any(k.channel_ids))))`;
 
-export type LinkChanges = {
+type LinkChanges = {
   readonly state_hash?: string;
   readonly browser_hash?: string | null;
   readonly redirect_uri?: string | null;
@@ -25,25 +25,48 @@ export type LinkChanges = {
   readonly error_code?: string | null;
 };
 
-type Step = {
-  readonly from: readonly ConnectStatus[];
-  readonly to: ConnectStatus;
+/**
+ * The life of a link, by what happens to it:
+ *
+ * - `begin`: the person leaves for the network, or leaves again. `beginConnecting`
+ * - `answer`: the network sends the person back, and this request redeems the answer. `finishConnecting`
+ * - `ask`: the network authorized several accounts. `choose`: the person chooses one. `chooseAccount`
+ * - `secret`: the person types an app password instead of leaving. `connectWithSecret`
+ * - `connect`: the account is stored. `storeAccount`
+ * - `fail`: the link ends, because another attempt with it could not succeed. `failLink`
+ * - `reopen`: nothing was connected, and the person may try again. `reopenLink`
+ *
+ * Each move is one compare-and-set on the link's row, so that of concurrent requests only one makes it. A link that has
+ * expired moves no more, nor one whose key may no longer make it.
+ */
+const transitions = {
+  begin: { from: ['open', 'authorizing'], to: 'authorizing' },
+  answer: { from: ['authorizing'], to: 'redeeming' },
+  ask: { from: ['redeeming'], to: 'choosing' },
+  choose: { from: ['choosing'], to: 'redeeming' },
+  secret: { from: ['open', 'authorizing'], to: 'redeeming' },
+  connect: { from: ['redeeming'], to: 'connected' },
+  fail: { from: ['redeeming'], to: 'failed' },
+  reopen: { from: ['redeeming'], to: 'open' },
+} as const satisfies Readonly<
+  Record<string, { readonly from: readonly ConnectStatus[]; readonly to: ConnectStatus }>
+>;
+
+type Move = {
+  readonly link: Link;
+  readonly move: keyof typeof transitions;
   /** The expected authorization, when a link may have several. */
-  readonly stateHash?: string | undefined;
+  readonly stateHash?: string;
 };
 
-/**
- * Moves a link from one status to another by compare-and-set.
- *
- * @returns false when it has another status, or has ended, or its key may no longer make it.
- */
+/** @returns false when the link is at another step or has ended, or its key may no longer make the move. */
 export async function moveLink(
   em: Em,
-  link: Link,
-  { from, to, stateHash }: Step,
+  { link, move, stateHash }: Move,
   now: Date,
-  changes: LinkChanges,
+  changes: LinkChanges = {},
 ): Promise<boolean> {
+  const { from, to } = transitions[move];
   const set = Object.entries({ ...changes, status: to });
   const moved = await query(
     em,
@@ -66,7 +89,7 @@ export async function maySendPosts(em: Em, { id, workspaceId }: Link, now: Date)
 }
 
 /** Counts a try with a link. @returns how many it has had; undefined when it has had all. */
-export async function countTry(
+export async function countTries(
   em: Em,
   { id, workspaceId }: Link,
   most: number,

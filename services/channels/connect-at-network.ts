@@ -1,19 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import type { Origin } from '../../db/audit.ts';
 import { ConnectLink } from '../../db/entities/channels.ts';
+import { moveLink } from '../../db/repositories/links.ts';
 import type { OauthEntry, Authorized, OauthContext } from '../../networks/oauth/contract.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
 import type { ServiceDeps } from '../deps.ts';
 import {
   countTry,
-  moveLink,
   sealFlow,
   assertLives,
   openFlow,
+  orStop,
+  stopLink,
   type Flow,
-  failLink,
-  reopenLink,
-  type ConnectOutcome,
   type ConnectStep,
   matchingAccounts,
   storeAccount,
@@ -90,12 +89,10 @@ const isState = /^[\x21-\x7e]{1,500}$/v;
 /**
  * Handles the network's callback: redeems the code, at most once, and stores the account or lets the person choose.
  *
+ * @returns the token of the link, whose page shows the outcome.
  * @throws Problem when the answer does not belong to a link of this browser. Nothing has changed then.
  */
-export async function finishConnecting(
-  deps: ServiceDeps,
-  callback: Callback,
-): Promise<ConnectOutcome> {
+export async function finishConnecting(deps: ServiceDeps, callback: Callback): Promise<string> {
   const link = await takeLink(deps, callback);
   const flow = { ...openFlow(deps.sealer, link), origin: callback.origin };
   let authorized: Authorized;
@@ -110,18 +107,18 @@ export async function finishConnecting(
     });
   } catch (error) {
     const problem = problemOf(error);
+    // Without a grant the link can be used again. The answer is not redeemed again: the next attempt gets a new one.
+    const move = problem?.code === 'no_account' ? 'fail' : 'reopen';
+    await stopLink(deps, link, move, problem ?? internalProblem());
     if (!problem) {
-      await reopenLink(deps, link, internalProblem());
       throw error;
     }
 
-    // Without a grant the link can be used again. The answer is not redeemed again: the next attempt gets a new one.
-    return problem.code === 'no_account'
-      ? failLink(deps, link, flow, problem)
-      : reopenLink(deps, link, problem).then(() => ({ kind: 'open', token: flow.token }));
+    return flow.token;
   }
 
-  return takeGrant(deps, link, flow, authorized);
+  await orStop(deps, link, () => takeGrant(deps, link, flow, authorized));
+  return flow.token;
 }
 
 /** @returns the link, claimed for this request. @throws Problem */
@@ -160,27 +157,17 @@ async function takeGrant(
   link: ConnectLink,
   flow: Flow & { readonly origin: Origin },
   { grant, accounts }: Authorized,
-): Promise<ConnectOutcome> {
-  try {
-    const candidates = await matchingAccounts(deps, link, accounts, { isProved: true });
-    const [account] = candidates;
-    if (account && candidates.length === 1) {
-      return await storeAccount(deps, link, flow, { account, grant });
-    }
-
-    const choice = { grant, accounts: candidates };
-    const sealed = sealFlow(deps.sealer, link, { token: flow.token, choice });
-    await moveLink(deps.orm.em.fork(), { link, move: 'ask' }, deps.now(), { sealed_flow: sealed });
-    return { kind: 'open', token: flow.token };
-  } catch (error) {
-    const problem = problemOf(error);
-    if (problem) {
-      return failLink(deps, link, flow, problem);
-    }
-
-    await reopenLink(deps, link, internalProblem());
-    throw error;
+): Promise<void> {
+  const candidates = await matchingAccounts(deps, link, accounts, { isProved: true });
+  const [account] = candidates;
+  if (account && candidates.length === 1) {
+    await storeAccount(deps, link, flow.origin, { account, grant });
+    return;
   }
+
+  const choice = { grant, accounts: candidates };
+  const sealed = sealFlow(deps.sealer, link, { token: flow.token, choice });
+  await moveLink(deps.orm.em.fork(), { link, move: 'ask' }, deps.now(), { sealed_flow: sealed });
 }
 
 /** Returns the accounts to choose from, for the browser that was authorized. @throws Problem `other_browser`, `used` */
@@ -205,8 +192,8 @@ export async function chooseAccount(
   deps: ServiceDeps,
   step: ConnectStep,
   index: number,
-): Promise<ConnectOutcome> {
-  const { link, token, origin } = step;
+): Promise<void> {
+  const { link, origin } = step;
   const { grant, accounts } = openChoice(deps, step);
   const account = accounts[index];
   if (!account) {
@@ -218,17 +205,7 @@ export async function chooseAccount(
     throw new Problem('used', 'This link was used in the meantime.');
   }
 
-  try {
-    return await storeAccount(deps, link, { token, origin }, { account, grant });
-  } catch (error) {
-    const problem = problemOf(error);
-    if (problem) {
-      return failLink(deps, link, { token }, problem);
-    }
-
-    await reopenLink(deps, link, internalProblem());
-    throw error;
-  }
+  await orStop(deps, link, () => storeAccount(deps, link, origin, { account, grant }));
 }
 
 /** Limit for all requests of one step, in milliseconds. */

@@ -1,7 +1,7 @@
 import { recordAudit, type Actor, type Origin } from '../../db/audit.ts';
-import { ConnectLink, type ConnectStatus, Channel } from '../../db/entities/channels.ts';
+import { ConnectLink, Channel } from '../../db/entities/channels.ts';
 import type { Em, Orm } from '../../db/orm.ts';
-import * as links from '../../db/repositories/links.ts';
+import { countTries, moveLink } from '../../db/repositories/links.ts';
 import { connectFlowPurpose } from '../../db/sealing-purposes.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { Account } from '../../networks/network.ts';
@@ -9,34 +9,7 @@ import type { Grant } from '../../networks/oauth/contract.ts';
 import { sha256Hex, type Sealer } from '../../runtime/secrets.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { cleanAccount, connectChannel, recordConnected } from './connect-channel.ts';
-import { Problem, unknownLink } from './connect-problem.ts';
-
-/**
- * The life of a link, by what happens to it:
- *
- * - `begin`: the person leaves for the network, or leaves again. `beginConnecting`
- * - `answer`: the network sends the person back, and this request redeems the answer. `finishConnecting`
- * - `ask`: the network authorized several accounts. `choose`: the person chooses one. `chooseAccount`
- * - `secret`: the person types an app password instead of leaving. `connectWithSecret`
- * - `connect`: the account is stored. `storeAccount`
- * - `fail`: the link ends, because another attempt with it could not succeed. `failLink`
- * - `reopen`: nothing was connected, and the person may try again. `reopenLink`
- *
- * Each move is one compare-and-set on the link's row, so that of concurrent requests only one makes it. A link that has
- * expired moves no more, nor one whose key may no longer make it.
- */
-const transitions = {
-  begin: { from: ['open', 'authorizing'], to: 'authorizing' },
-  answer: { from: ['authorizing'], to: 'redeeming' },
-  ask: { from: ['redeeming'], to: 'choosing' },
-  choose: { from: ['choosing'], to: 'redeeming' },
-  secret: { from: ['open', 'authorizing'], to: 'redeeming' },
-  connect: { from: ['redeeming'], to: 'connected' },
-  fail: { from: ['redeeming'], to: 'failed' },
-  reopen: { from: ['redeeming'], to: 'open' },
-} as const satisfies Readonly<
-  Record<string, { readonly from: readonly ConnectStatus[]; readonly to: ConnectStatus }>
->;
+import { internalProblem, Problem, problemOf, unknownLink } from './connect-problem.ts';
 
 export type ConnectStep = {
   readonly link: ConnectLink;
@@ -45,31 +18,12 @@ export type ConnectStep = {
   readonly origin: Origin;
 };
 
-/** The outcome of a step: the link has ended (`connected`, `failed`) or its page continues (`open`). */
-export type ConnectOutcome =
-  | { readonly kind: 'connected'; readonly token: string; readonly channelId: string }
-  | { readonly kind: 'failed' | 'open'; readonly token: string };
-
-type Move = {
-  readonly link: Pick<ConnectLink, 'id' | 'workspaceId'>;
-  readonly move: keyof typeof transitions;
-  /** The expected authorization, when a link may have several. */
-  readonly stateHash?: string;
-};
-
-export const moveLink = (
-  em: Em,
-  { link, move, stateHash }: Move,
-  now: Date,
-  changes: links.LinkChanges = {},
-): Promise<boolean> => links.moveLink(em, link, { ...transitions[move], stateHash }, now, changes);
-
 /** Tries with one link, each of which sends requests to a server that the person names. A refused secret counts twice. */
 export const mostTries = 20;
 
 /** @returns how many tries a link has had. @throws Problem `used` after the last one. */
 export async function countTry(em: Em, link: ConnectLink): Promise<number> {
-  const tries = await links.countTry(em, link, mostTries);
+  const tries = await countTries(em, link, mostTries);
   if (tries === undefined) {
     throw new Problem('used', 'This link was tried too often. Ask for a new link.');
   }
@@ -110,45 +64,39 @@ export type Flow = {
 export const sealFlow = (sealer: Sealer, { id }: Pick<ConnectLink, 'id'>, flow: Flow): string =>
   sealer.seal(JSON.stringify(flow), connectFlowPurpose(id));
 
-/** @throws Error when the link has no sealed state, which its status rules out. */
-export function openFlow(
+export const openFlow = (
   sealer: Sealer,
   { id, sealedFlow }: Pick<ConnectLink, 'id' | 'sealedFlow'>,
-): Flow {
-  if (sealedFlow === null) {
-    throw new Error(`The connect link ${id} has no sealed state.`);
-  }
+): Flow => JSON.parse(sealer.open(sealedFlow ?? '', connectFlowPurpose(id))) as Flow;
 
-  return JSON.parse(sealer.open(sealedFlow, connectFlowPurpose(id))) as Flow;
-}
-
-export async function failLink(
+/** Ends a link, or returns it to its first step. Its used state still names it then, for the brand of pages. */
+export async function stopLink(
   deps: Pick<ServiceDeps, 'orm' | 'now'>,
   link: ConnectLink,
-  { token }: Flow,
-  { code, message }: Problem,
-): Promise<ConnectOutcome> {
-  await moveLink(deps.orm.em.fork(), { link, move: 'fail' }, deps.now(), {
-    sealed_flow: null,
-    error: message,
-    error_code: code,
-  });
-  return { kind: 'failed', token };
-}
-
-/** Returns the link to its first step. The used state still names it, for the brand of pages. */
-export async function reopenLink(
-  deps: Pick<ServiceDeps, 'orm' | 'now'>,
-  link: ConnectLink,
+  move: 'fail' | 'reopen',
   { code, message }: Problem,
 ): Promise<void> {
-  await moveLink(deps.orm.em.fork(), { link, move: 'reopen' }, deps.now(), {
-    redirect_uri: null,
+  await moveLink(deps.orm.em.fork(), { link, move }, deps.now(), {
     sealed_flow: null,
     error: message,
     error_code: code,
+    ...(move === 'reopen' && { redirect_uri: null }),
   });
 }
+
+/** Runs the end of a connection. A refusal ends the link, and an internal failure reopens it. */
+export const orStop = (
+  deps: Pick<ServiceDeps, 'orm' | 'now'>,
+  link: ConnectLink,
+  work: () => Promise<void>,
+): Promise<void> =>
+  work().catch(async (error: unknown) => {
+    const problem = problemOf(error);
+    await stopLink(deps, link, problem ? 'fail' : 'reopen', problem ?? internalProblem());
+    if (!problem) {
+      throw error;
+    }
+  });
 
 /**
  * Returns the accounts that a link may connect.
@@ -215,11 +163,11 @@ export const actorOf = ({ link, origin }: Pick<ConnectStep, 'link' | 'origin'>):
 export async function storeAccount(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'sealer' | 'networks' | 'quotas'>,
   link: ConnectLink,
-  { token, origin }: Pick<ConnectStep, 'token' | 'origin'>,
+  origin: Origin,
   { account, grant }: { readonly account: Account; readonly grant: Grant | null },
-): Promise<ConnectOutcome> {
+): Promise<void> {
   const { workspaceId, platform, channelId } = link;
-  return deps.orm.em.fork().transactional(async (em) => {
+  await deps.orm.em.fork().transactional(async (em) => {
     const channel = await connectChannel(em, deps.sealer, workspaceId, platform, account, {
       grant,
       moves: grant !== null && followsMoves(deps, link),
@@ -242,6 +190,5 @@ export async function storeAccount(
 
     await recordConnected(em, channel);
     await recordAudit(em, actorOf({ link, origin }), 'channel.connected', id);
-    return { kind: 'connected', token, channelId: id };
   });
 }

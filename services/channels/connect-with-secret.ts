@@ -1,4 +1,5 @@
 import type { ConnectLink } from '../../db/entities/channels.ts';
+import { moveLink } from '../../db/repositories/links.ts';
 import { pasted } from '../../domain/texts.ts';
 import { baseUrlOf } from '../../networks/http.ts';
 import type { Connector } from '../../networks/network-entry.ts';
@@ -8,10 +9,7 @@ import { oauthEntryOf } from './connect-at-network.ts';
 import {
   countTry,
   mostTries,
-  moveLink,
-  failLink,
-  reopenLink,
-  type ConnectOutcome,
+  stopLink,
   type ConnectStep,
   matchingAccounts,
   storeAccount,
@@ -55,10 +53,10 @@ export function connectorOf(
  */
 export async function connectWithSecret(
   deps: SecretDeps,
-  { link, token, browser, origin }: ConnectStep,
+  { link, browser, origin }: ConnectStep,
   given: Readonly<Record<string, string>>,
   address: string,
-): Promise<ConnectOutcome> {
+): Promise<void> {
   oauthEntryOf(deps, link);
   const connector = connectorOf(deps, link);
   if (!connector) {
@@ -79,17 +77,18 @@ export async function connectWithSecret(
     const base = link.atSandbox && deps.sandboxUrl ? connector.sandbox(deps.sandboxUrl) : {};
     const account = await connector.connect(deps.networkEgress, { ...base, ...values });
     const [same = account] = await matchingAccounts(deps, link, [account], { isProved: false });
-    return await storeAccount(deps, link, { token, origin }, { account: same, grant: null });
+    await storeAccount(deps, link, origin, { account: same, grant: null });
   } catch (error) {
     const problem = problemOf(error);
     if (problem?.code === 'refused') {
       await deps.refusedSecrets.count(signIn);
       if ((await countTry(deps.orm.em.fork(), link).catch(() => mostTries)) >= mostTries) {
-        return failLink(deps, link, { token }, tooManyRefusals());
+        await stopLink(deps, link, 'fail', tooManyRefusals());
+        return;
       }
     }
 
-    await reopenLink(deps, link, problem ?? internalProblem());
+    await stopLink(deps, link, 'reopen', problem ?? internalProblem());
     throw problem ?? error;
   }
 }

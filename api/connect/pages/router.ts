@@ -104,7 +104,7 @@ async function handleCallback(deps: ApiDeps, ctx: RouterContext, room: Room): Pr
   }
 
   await room.enter();
-  const outcome = await finishConnecting(deps, {
+  const token = await finishConnecting(deps, {
     key: ctx.params['key'] ?? '',
     // Not from `ctx.URL`, which needs a valid Host header.
     answer: new URLSearchParams(ctx.querystring),
@@ -112,7 +112,7 @@ async function handleCallback(deps: ApiDeps, ctx: RouterContext, room: Room): Pr
     onKnown: room.workOn,
     origin: originOf(ctx),
   });
-  await goOn(deps, ctx, outcome);
+  await goOn(deps, ctx, token);
 }
 
 /** @returns null for a refusal that belongs to the link. */

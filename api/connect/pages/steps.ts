@@ -5,11 +5,7 @@ import {
   chooseAccount,
   openChoice,
 } from '../../../services/channels/connect-at-network.ts';
-import {
-  findLink,
-  type ConnectOutcome,
-  type ConnectStep,
-} from '../../../services/channels/connect-link.ts';
+import { findLink, type ConnectStep } from '../../../services/channels/connect-link.ts';
 import { Problem, problemOf } from '../../../services/channels/connect-problem.ts';
 import { connectWithSecret } from '../../../services/channels/connect-with-secret.ts';
 import {
@@ -153,9 +149,11 @@ async function take(
     showPage(ctx, 200, page, await lookOf(deps, ctx));
   } else if (kind === 'choose') {
     const index = /^\d{1,4}$/v.test(account ?? '') ? Number(account) : -1;
-    await goOn(deps, ctx, await chooseAccount(deps, step, index));
+    await chooseAccount(deps, step, index);
+    await goOn(deps, ctx, step.token);
   } else if (kind === 'secret') {
-    await goOn(deps, ctx, await connectWithSecret(deps, step, values, clientAddress(ctx.ip)));
+    await connectWithSecret(deps, step, values, clientAddress(ctx.ip));
+    await goOn(deps, ctx, step.token);
   } else if (kind === 'retry') {
     const retried = await sendLostPosts(deps, step);
     retried.forEach(deps.syncPost);
@@ -167,15 +165,10 @@ async function take(
 }
 
 /** Redirects the browser to the return URL, or to the link's page, which shows the outcome. */
-export async function goOn(
-  deps: ApiDeps,
-  ctx: RouterContext,
-  outcome: ConnectOutcome,
-): Promise<void> {
-  const { token } = outcome;
+export async function goOn(deps: ApiDeps, ctx: RouterContext, token: string): Promise<void> {
   const link = await findLink(deps.orm, token, deps.now());
-  const back =
-    outcome.kind === 'connected' ? returnAddress(link, { connected: outcome.channelId }) : null;
+  const { connectedId } = link;
+  const back = connectedId === null ? null : returnAddress(link, { connected: connectedId });
   ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
   ctx.redirect(back ?? `${basePath(deps.publicUrl)}/connect/${token}`);
   ctx.status = 303;
