@@ -1,6 +1,7 @@
+import { findEndpoint } from '../../db/repositories/endpoints.ts';
 import { listOf, nullable, record, text, count, dateTime } from '../../domain/json-schema.ts';
 import { listDeliveries } from '../../services/webhooks/read-deliveries.ts';
-import { loadEndpoint, loadEndpoints } from '../../services/webhooks/read-endpoints.ts';
+import { loadEndpoints, showEndpoint } from '../../services/webhooks/read-endpoints.ts';
 import {
   maxBegun,
   maxReplayed,
@@ -99,7 +100,8 @@ export const webhookRoutes: Route[] = [
     },
     handle: async ({ caller: { workspaceId }, params: { id = '' } }, deps) => {
       const em = deps.orm.em.fork();
-      const webhook = await loadEndpoint(em, workspaceId, deps.now(), id);
+      const endpoint = await findEndpoint(em, workspaceId, id);
+      const webhook = await showEndpoint(em, endpoint, deps.now());
       const { deliveries } = await listDeliveries(em, workspaceId, id, { limit: newest });
       return { status: 200, body: { webhook, deliveries } };
     },

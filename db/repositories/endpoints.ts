@@ -33,15 +33,6 @@ export const findLastDeliveries = (
       where w.workspace_id = ${workspaceId} and w.id = any(${ids}::uuid[])`,
   );
 
-export async function lockEndpoint(
-  em: Em,
-  workspaceId: string,
-  id: string,
-): Promise<WebhookEndpoint> {
-  const lockMode = LockMode.PESSIMISTIC_WRITE;
-  return orUnknown(await em.findOne(WebhookEndpoint, { id, workspaceId }, { lockMode }), id);
-}
-
 /** Holds an endpoint against its deletion until the transaction ends. Attempts may still change it. */
 export async function holdEndpoint(
   em: Em,
@@ -59,17 +50,18 @@ export async function findEndpoint(
   em: Em,
   workspaceId: string,
   id: string,
+  lockMode = LockMode.NONE,
 ): Promise<WebhookEndpoint> {
-  return orUnknown(await em.findOne(WebhookEndpoint, { id, workspaceId }), id);
-}
-
-function orUnknown(endpoint: WebhookEndpoint | null, id: string): WebhookEndpoint {
+  const endpoint = await em.findOne(WebhookEndpoint, { id, workspaceId }, { lockMode });
   if (!endpoint) {
     throw unknownEndpoint(id);
   }
 
   return endpoint;
 }
+
+export const lockEndpoint = (em: Em, workspaceId: string, id: string): Promise<WebhookEndpoint> =>
+  findEndpoint(em, workspaceId, id, LockMode.PESSIMISTIC_WRITE);
 
 export const unknownEndpoint = (id: string): AppError =>
   new AppError('not_found', `There is no webhook endpoint "${id}".`);

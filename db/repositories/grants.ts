@@ -37,33 +37,27 @@ const columns = sql`g.channel_id as "channelId", g.workspace_id as "workspaceId"
 /** A grant without a refresh token ends with its access token. */
 const canBeRefreshed = sql`g.ends_at is distinct from g.access_ends_at`;
 
-type Times = {
-  readonly now: Date;
-  readonly dayAgo: Date;
-  readonly inADay: Date;
-  readonly idleSince: Date;
-  readonly warnedUntil: Date;
-};
-
 /**
- * Finds grants that a day after their last refresh end soon, are idle, or whose expired access token a post needs within
- * a day. In random order, so that unresponsive networks do not delay the others.
+ * Finds grants that a day after their last refresh end soon, were idle for 30 days (Bluesky ends such a grant after
+ * three months), or whose expired access token a post needs within a day. In random order, so that unresponsive
+ * networks do not delay the others.
  */
 export const findGrantsToRefresh = (
   em: Em,
-  { now, dayAgo, inADay, idleSince, warnedUntil }: Times,
+  now: Date,
+  warnedUntil: Date,
   most: number,
 ): Promise<(GrantedChannel & { readonly sealed: string })[]> =>
   query(
     em,
     sql<GrantedChannel & { readonly sealed: string }>`select ${columns} from ${connected}
-      where coalesce(g.refreshed_at, g.created_at) < ${dayAgo} and (
+      where coalesce(g.refreshed_at, g.created_at) < ${now}::timestamptz - interval '24 h' and (
         g.ends_at <= ${warnedUntil} and ${canBeRefreshed}
-        or coalesce(g.refreshed_at, g.created_at) < ${idleSince} and ${canBeRefreshed}
+        or coalesce(g.refreshed_at, g.created_at) < ${now}::timestamptz - interval '720 h' and ${canBeRefreshed}
         or g.access_ends_at <= ${now} and exists (
           select 1 from post_channels pc join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
           where pc.channel_id = g.channel_id and pc.workspace_id = g.workspace_id and pc.status = 'scheduled'
-            and p.status = 'scheduled' and p.scheduled_at <= ${inADay}))
+            and p.status = 'scheduled' and p.scheduled_at <= ${now}::timestamptz + interval '24 h'))
       order by random() limit ${most}`,
   );
 

@@ -6,15 +6,10 @@ import { cutPage, readCursor } from '../cursor.ts';
 
 export const maxAuditPage = 100;
 
-type AuditSearch = {
+/** From and to are in RFC 3339; to is exclusive. */
+type AuditSearch = Readonly<Partial<Record<'object_id' | 'from' | 'to' | 'cursor', string>>> & {
   readonly action?: AuditAction;
-  readonly object_id?: string;
-  /** RFC 3339; inclusive. */
-  readonly from?: string;
-  /** RFC 3339; exclusive. */
-  readonly to?: string;
   readonly limit?: number;
-  readonly cursor?: string;
 };
 
 export async function listAudit(em: Em, workspaceId: string, search: AuditSearch) {

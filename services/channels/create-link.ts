@@ -49,31 +49,21 @@ export async function createConnectLink(
   const entry = entryOf(deps, request.platform);
   const returnUrl =
     request.returnUrl === undefined ? null : checkReturnUrl(request.returnUrl, deps.returnUrls);
-  const given = checkValues(request.platform, entry, request.values ?? {});
-  return createOnce<CreatedLink>(
-    deps,
-    actor.workspaceId,
-    key,
-    (transact) =>
-      transact((em) => storeLink(deps, em, actor, { ...request, entry, returnUrl, given })),
-    lifeMs,
-  );
+  const values = checkValues(request.platform, entry, request.values ?? {});
+  const store = (em: Em) => storeLink(deps, em, actor, { ...request, values }, entry, returnUrl);
+  return createOnce(deps, actor.workspaceId, key, (transact) => transact(store), lifeMs);
 }
-
-type CheckedRequest = Omit<LinkRequest, 'returnUrl' | 'values'> & {
-  readonly entry: OauthEntry;
-  readonly returnUrl: string | null;
-  readonly given: Readonly<Record<string, string>>;
-};
 
 async function storeLink(
   deps: LinkDeps,
   em: Em,
   actor: Actor,
-  request: CheckedRequest,
+  request: LinkRequest,
+  entry: OauthEntry,
+  returnUrl: string | null,
 ): Promise<CreatedLink> {
   const { workspaceId } = actor;
-  const { platform, channelId, entry, returnUrl, given } = request;
+  const { platform, channelId } = request;
   const channel = channelId === undefined ? null : await channelOf(em, workspaceId, channelId);
   if (channel && channel.platform !== platform) {
     throw wrongValue('/platform', `is ${channel.platform} for this channel`);
@@ -85,7 +75,8 @@ async function storeLink(
 
   const atSandbox = request.atSandbox ?? (channel !== null && isAtSandbox(deps, channel.baseUrl));
   assertUsable(deps, platform, entry, atSandbox);
-  const values = { ...(channel && !atSandbox ? knownValuesOf(channel, entry) : {}), ...given };
+  const known = channel && !atSandbox ? knownValuesOf(channel, entry) : {};
+  const values = { ...known, ...request.values };
   const id = newId();
   const token = newLinkToken();
   const now = deps.now();
@@ -110,10 +101,9 @@ async function storeLink(
 }
 
 function entryOf({ networks: { oauth } }: LinkDeps, platform: string): OauthEntry {
-  const known = Object.entries(oauth);
-  const [, entry] = known.find(([name]) => name === platform) ?? [];
+  const entry = Object.hasOwn(oauth, platform) ? oauth[platform] : undefined;
   if (!entry) {
-    const allowed = known.map(([name]) => name);
+    const allowed = Object.keys(oauth);
     const message = `must be one of ${allowed.join(', ')}`;
     const details = [{ path: '/platform', message, allowed }];
     throw new AppError('invalid_request', `platform ${message}.`, { details });

@@ -27,8 +27,8 @@ export async function sweepGrants(deps: AccountDeps) {
   const refreshed = await refreshSome(deps);
   let [warned, ended] = [0, 0];
   const now = deps.now();
-  const until = later(now, warnBeforeMs);
-  for (const channel of await findEndingGrants(deps.orm.em.fork(), now, until, mostWarned)) {
+  const ending = await findEndingGrants(deps.orm.em.fork(), now, warnedUntil(now), mostWarned);
+  for (const channel of ending) {
     const outcome = await warnOrEndAccess(deps, channel);
     warned += outcome === 'warned' ? 1 : 0;
     ended += outcome === 'ended' ? 1 : 0;
@@ -39,14 +39,8 @@ export async function sweepGrants(deps: AccountDeps) {
 
 async function refreshSome(deps: AccountDeps): Promise<number> {
   const now = deps.now();
-  const times = {
-    now,
-    dayAgo: later(now, -dayMs),
-    inADay: later(now, dayMs),
-    idleSince: later(now, -idleMs),
-    warnedUntil: later(now, warnBeforeMs),
-  };
-  const grants = await findGrantsToRefresh(deps.orm.em.fork(), times, mostRefreshed);
+  const em = deps.orm.em.fork();
+  const grants = await findGrantsToRefresh(em, now, warnedUntil(now), mostRefreshed);
   const endMs = performance.now() + longestMs;
   let refreshed = 0;
   for (const grant of grants) {
@@ -58,15 +52,10 @@ async function refreshSome(deps: AccountDeps): Promise<number> {
   return refreshed;
 }
 
-const later = (time: Date, ms: number): Date => new Date(time.getTime() + ms);
+const warnedUntil = (now: Date): Date => new Date(now.getTime() + warnBeforeMs);
 
 /** A sweep begins no refresh after this time, in milliseconds. One refresh may take 45 s when a network hangs. */
 const longestMs = 15_000;
-
-const dayMs = 24 * 3_600_000;
-
-/** Bluesky ends an unused grant after three months, Google after six. */
-const idleMs = 30 * dayMs;
 
 async function refresh(
   deps: AccountDeps,

@@ -57,13 +57,6 @@ export const maxWaitS = 25;
 /** Interval between the looks of a waiting call, in milliseconds. One look takes one statement by indexes. */
 const lookEachMs = 1000;
 
-export type EventsPage = {
-  readonly events: readonly (EventView & { readonly sequence: number })[];
-  readonly next_after: number;
-  readonly has_more: boolean;
-  readonly missed: { readonly from: number; readonly to: number } | null;
-};
-
 type Waiting = {
   readonly waitS: number;
   readonly client: AbortSignal;
@@ -81,7 +74,7 @@ export async function pullEvents(
   workspaceId: string,
   search: EventSearch,
   { waitS, client, stop, assertStillAllowed }: Waiting,
-): Promise<EventsPage> {
+): ReturnType<typeof readPage> {
   const endMs = performance.now() + waitS * 1000;
   let { after } = search;
   for (;;) {
@@ -104,7 +97,7 @@ export async function pullEvents(
  * Numbers the committed events, then reads in the order of the numbers. A reader that remembers its place misses no
  * event, however late its transaction commits: the event gets the next number then.
  */
-async function readPage(em: Em, workspaceId: string, search: EventSearch): Promise<EventsPage> {
+async function readPage(em: Em, workspaceId: string, search: EventSearch) {
   const { after } = search;
   const before = await readPlace(em, workspaceId);
   const place = before.has_new ? await numberEvents(em, workspaceId) : before;
@@ -127,7 +120,7 @@ async function readPage(em: Em, workspaceId: string, search: EventSearch): Promi
 }
 
 /** The events between a reader's place and the oldest that is kept. A reader without a place begins with the oldest. */
-const missedOf = (after: number, { oldest, last }: Place): EventsPage['missed'] => {
+const missedOf = (after: number, { oldest, last }: Place) => {
   const next = oldest ?? last + 1;
   return after > 0 && next > after + 1 ? { from: after + 1, to: next - 1 } : null;
 };

@@ -1,10 +1,6 @@
 import { WebhookEndpoint } from '../../db/entities/webhooks.ts';
 import type { Em } from '../../db/orm.ts';
-import {
-  findEndpoint,
-  findLastDeliveries,
-  type LastDelivery,
-} from '../../db/repositories/endpoints.ts';
+import { findLastDeliveries, type LastDelivery } from '../../db/repositories/endpoints.ts';
 import { secretsOf } from '../../domain/webhook-deliveries.ts';
 
 export async function loadEndpoints(
@@ -19,15 +15,6 @@ export async function loadEndpoints(
     (await findLastDeliveries(em, workspaceId, ids)).map((one) => [one.id, one]),
   );
   return endpoints.map((endpoint) => presentEndpoint(endpoint, last.get(endpoint.id), now));
-}
-
-export async function loadEndpoint(
-  em: Em,
-  workspaceId: string,
-  now: Date,
-  id: string,
-): Promise<EndpointView> {
-  return showEndpoint(em, await findEndpoint(em, workspaceId, id), now);
 }
 
 export async function showEndpoint(
