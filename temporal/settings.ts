@@ -26,7 +26,9 @@ export function temporalOptions(env: Env = process.env) {
 }
 
 function loadProfile(env: Env, problems: string[]): Profile {
-  const set = Object.entries(env).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  // Not our own names: each that is read counts as known.
+  const names = Object.keys(env).filter((name) => !name.startsWith('PUNCTUAL_'));
+  const set = names.flatMap((name) => (env[name] ? [[name, env[name]]] : []));
   const { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: profile } = env;
   if (file && !existsSync(file)) {
     problems.push(`TEMPORAL_CONFIG_FILE: there is no file ${file}. Correct the path or unset it.`);

@@ -67,10 +67,17 @@ type Settings<T extends Readers> = { readonly [Name in keyof T]: ReturnType<T[Na
  * @throws ConfigError
  */
 export function readSettings<T extends Readers>(env: Env, readers: T): Settings<T> {
-  const problems = unknownSettings(env);
+  const problems: string[] = [];
+  const known = new Set(ofOtherPrograms);
+  const noted = new Proxy(env, {
+    get: (_env, name) => {
+      known.add(String(name));
+      return env[String(name)];
+    },
+  });
   const read = Object.entries(readers).map(([name, reader]) => {
     try {
-      return [name, reader(env)];
+      return [name, reader(noted)];
     } catch (error) {
       if (!(error instanceof ConfigError)) {
         throw error;
@@ -80,6 +87,7 @@ export function readSettings<T extends Readers>(env: Env, readers: T): Settings<
       return [name, undefined];
     }
   });
+  problems.unshift(...unknownSettings(env, [...known]));
   if (problems.length > 0) {
     throw new ConfigError(problems);
   }
@@ -101,100 +109,45 @@ export function readSettingsOrExit<T extends Readers>(env: Env, readers: T): Set
   }
 }
 
-/**
- * Every setting that a program of Punctual reads. A process refuses to start with other `PUNCTUAL_` names: a typo would
- * silently use the default. `test/docs/api.test.ts` compares the list with the sources.
- */
-export const knownSettings: readonly string[] = [
+/** Settings that only other programs of Punctual read, such as `npm start`. */
+const ofOtherPrograms: readonly string[] = [
   'PUNCTUAL_API_KEY',
-  'PUNCTUAL_BLUESKY_PLC_URL',
-  'PUNCTUAL_BLUESKY_RESOLVER_URL',
-  'PUNCTUAL_BRAND_COLOR',
-  'PUNCTUAL_BRAND_LOGO_URL',
-  'PUNCTUAL_BRAND_NAME',
-  'PUNCTUAL_BRAND_PRIVACY_URL',
-  'PUNCTUAL_BRAND_TERMS_URL',
-  'PUNCTUAL_CONNECT_RETURN_URLS',
+  'PUNCTUAL_CHROMIUM',
   'PUNCTUAL_DATA',
-  'PUNCTUAL_DATABASE_POOL',
-  'PUNCTUAL_DISK_FREE_PERCENT',
-  'PUNCTUAL_EGRESS_ALLOW_DOWNLOADS',
-  'PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION',
-  'PUNCTUAL_EGRESS_ALLOW_NETWORKS',
-  'PUNCTUAL_EGRESS_ALLOW_WEBHOOKS',
-  'PUNCTUAL_KEEP_DELIVERIES_DAYS',
-  'PUNCTUAL_KEEP_METRICS_DAYS',
-  'PUNCTUAL_KEEP_UNUSED_MEDIA_DAYS',
-  'PUNCTUAL_LINKEDIN_API_URL',
-  'PUNCTUAL_LINKEDIN_CLIENT_ID',
-  'PUNCTUAL_LINKEDIN_CLIENT_SECRET',
-  'PUNCTUAL_LINKEDIN_SCOPES',
-  'PUNCTUAL_LINKEDIN_VERSION',
-  'PUNCTUAL_MEDIA_DIR',
-  'PUNCTUAL_MIGRATE',
   'PUNCTUAL_POSTGRES_PORT',
   'PUNCTUAL_PROFILE',
-  'PUNCTUAL_PUBLIC_URL',
-  'PUNCTUAL_QUOTA_CHANNELS',
-  'PUNCTUAL_QUOTA_DRAFTS',
-  'PUNCTUAL_QUOTA_FILES',
-  'PUNCTUAL_QUOTA_MEDIA_BYTES',
-  'PUNCTUAL_QUOTA_SCHEDULED',
-  'PUNCTUAL_QUOTA_TEXT_BYTES',
-  'PUNCTUAL_RATE_LIMIT',
-  'PUNCTUAL_RATE_LIMIT_WRITES',
-  'PUNCTUAL_RATE_LIMIT_WRONG_KEYS',
-  'PUNCTUAL_REQUESTS_PER_KEY',
-  'PUNCTUAL_S3_BUCKET',
-  'PUNCTUAL_S3_ENDPOINT',
-  'PUNCTUAL_S3_REGION',
   'PUNCTUAL_SANDBOX_DATA',
   'PUNCTUAL_SANDBOX_PORT',
-  'PUNCTUAL_SANDBOX_URL',
   'PUNCTUAL_TEMPORAL_PORT',
   'PUNCTUAL_TEMPORAL_UI_PORT',
-  'PUNCTUAL_TEMPORAL_UI_URL',
-  'PUNCTUAL_TRUST_PROXY',
   'PUNCTUAL_URL',
-  'PUNCTUAL_WORKFLOW_BUNDLE',
-  'PUNCTUAL_WORKER_HEALTH_PORT',
-  'PUNCTUAL_X_API_URL',
-  'PUNCTUAL_X_CLIENT_ID',
-  'PUNCTUAL_X_CLIENT_SECRET',
-  'PUNCTUAL_X_METRICS_EVERY_HOURS',
-  'PUNCTUAL_X_METRIC_READS_PER_MONTH',
-  'PUNCTUAL_X_POSTS_PER_WORKSPACE_PER_DAY',
-  'PUNCTUAL_X_PRICE_LINK_POST',
-  'PUNCTUAL_X_PRICE_POST',
-  'PUNCTUAL_YOUTUBE_API_URL',
-  'PUNCTUAL_YOUTUBE_CLIENT_ID',
-  'PUNCTUAL_YOUTUBE_CLIENT_SECRET',
-  'PUNCTUAL_YOUTUBE_UNITS_PER_WORKSPACE_PER_DAY',
 ];
 
 /** Settings without a prefix, which users often write with one. */
 const unprefixed = ['DATABASE_URL', 'HOST', 'LOG_LEVEL', 'PORT', 'SECRET_KEY'];
 
-/** Settings of the tests. */
-const isExempt = (name: string): boolean =>
-  name.startsWith('PUNCTUAL_TEST_') || name === 'PUNCTUAL_CHROMIUM';
-
-/** @returns a sentence for each unknown setting. */
-export function unknownSettings(env: Env): string[] {
+/**
+ * A process refuses to start with a name that nothing reads: a typo would silently use the default.
+ *
+ * @returns a sentence for each unknown setting.
+ */
+function unknownSettings(env: Env, known: readonly string[]): string[] {
   const services = servicesIn(env);
-  const names = Object.keys(env).filter(
-    (name) => env[name]?.trim() && !services.some((service) => name.startsWith(service)),
+  const unknown = Object.keys(env).filter(
+    (name) =>
+      name.startsWith('PUNCTUAL_') &&
+      !known.includes(name) &&
+      !name.startsWith('PUNCTUAL_TEST_') &&
+      !services.some((service) => name.startsWith(service)) &&
+      env[name]?.trim(),
   );
-  return names.flatMap((name) => {
-    if (name.startsWith('PUNCTUAL_') && !knownSettings.includes(name) && !isExempt(name)) {
-      const nearest = nearestTo(name);
-      const hint = nearest
-        ? `Did you mean ${nearest}?`
-        : 'Unset it; docs/operate/settings.md lists them all.';
-      return [`Unknown setting ${name}. ${hint}`];
-    }
-
-    return [];
+  return unknown.map((name) => {
+    const unprefixedName = unprefixed.find((other) => name === `PUNCTUAL_${other}`);
+    const nearest = unprefixedName ?? nearestName(name, known);
+    const hint = nearest
+      ? `Did you mean ${nearest}?`
+      : 'Unset it; docs/operate/settings.md lists them all.';
+    return `Unknown setting ${name}. ${hint}`;
   });
 }
 
@@ -209,6 +162,3 @@ const servicesIn = (env: Env): string[] =>
     .filter((name) => name.endsWith('_SERVICE_HOST'))
     .map((name) => name.slice(0, -'SERVICE_HOST'.length))
     .flatMap((service) => [`${service}SERVICE_`, `${service}PORT`]);
-
-const nearestTo = (name: string): string | undefined =>
-  unprefixed.find((other) => name === `PUNCTUAL_${other}`) ?? nearestName(name, knownSettings);

@@ -5,8 +5,9 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { openNetworks } from '../../networks/registry.ts';
 import { readConfig } from '../../runtime/config/read-config.ts';
-import { unknownSettings, ConfigError } from '../../runtime/config/settings.ts';
+import { ConfigError, readSettings } from '../../runtime/config/settings.ts';
 import { temporalOptions } from '../../temporal/settings.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -61,6 +62,16 @@ for (const command of commands) {
   });
 }
 
+const unknownIn = (env: Record<string, string>): readonly string[] => {
+  try {
+    readSettings(env, { config: readConfig, networks: openNetworks, temporal: temporalOptions });
+    return [];
+  } catch (error) {
+    const { problems } = error as ConfigError;
+    return problems.filter((problem) => problem.startsWith('Unknown'));
+  }
+};
+
 test('an unknown setting is refused with the most similar known name', (t) => {
   const refused: Readonly<Record<string, string>> = {
     PUNCTUAL_QUOTA_SCHEDULD: 'Did you mean PUNCTUAL_QUOTA_SCHEDULED?',
@@ -70,7 +81,7 @@ test('an unknown setting is refused with the most similar known name', (t) => {
     PUNCTUAL_WEATHER_FORECAST: 'Unset it; docs/operate/settings.md lists them all.',
   };
   for (const [name, hint] of Object.entries(refused)) {
-    t.deepEqual(unknownSettings({ [name]: 'x' }), [`Unknown setting ${name}. ${hint}`]);
+    t.deepEqual(unknownIn({ [name]: 'x' }), [`Unknown setting ${name}. ${hint}`]);
   }
 });
 
@@ -93,7 +104,7 @@ test('names of tests, of Kubernetes and of other programs, and names without a v
     TEMPORAL_CODEC_ENDPOINT: 'https://codec.example',
     TEMPORAL_GRPC_META_TEAM: 'x',
   };
-  t.deepEqual(unknownSettings(env), []);
+  t.deepEqual(unknownIn(env), []);
 });
 
 const problemsOf = (env: Record<string, string>): readonly string[] => {
