@@ -1,18 +1,9 @@
 import { ConnectionError, PunctualError } from '../sdk/src/index.ts';
 
-/** Wrong arguments: exit code 2. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
-
-/** There is no API key to call with: exit code 4. */
-export class NoKeyError extends Error {
-  override readonly name = 'NoKeyError';
-}
-
-/** A failure that the command explains: exit code 1. */
+/** A failure that the command explains. */
 export class CommandError extends Error {
-  override readonly name = 'CommandError';
+  override readonly name: string = 'CommandError';
+  readonly exitCode: number = 1;
   readonly code: string;
 
   constructor(message: string, code = 'failed') {
@@ -21,14 +12,33 @@ export class CommandError extends Error {
   }
 }
 
-/** 1: it failed, 2: wrong arguments, 4: no key, or one that the API refuses. */
+/** Wrong arguments. */
+export class UsageError extends CommandError {
+  override readonly name = 'UsageError';
+  override readonly exitCode = 2;
+
+  constructor(message: string) {
+    super(message, 'usage');
+  }
+}
+
+/** There is no API key to call with. */
+export class NoKeyError extends CommandError {
+  override readonly name = 'NoKeyError';
+  override readonly exitCode = 4;
+
+  constructor(message: string) {
+    super(message, 'no_key');
+  }
+}
+
+/** 4 also for a key that the API refuses. */
 export function exitCodeOf(error: unknown): number {
-  if (error instanceof UsageError) {
-    return 2;
+  if (error instanceof CommandError) {
+    return error.exitCode;
   }
 
-  const isRefused = error instanceof PunctualError && [401, 403].includes(error.status);
-  return isRefused || error instanceof NoKeyError ? 4 : 1;
+  return error instanceof PunctualError && [401, 403].includes(error.status) ? 4 : 1;
 }
 
 /** The text of an error for standard error. @param asJson For programs, in the form of the API's errors. */
@@ -48,19 +58,12 @@ export function describe(error: unknown, asJson: boolean): string {
     return [`${error.message} (${about.join(', ')})`, ...details].join('\n');
   }
 
-  if (error instanceof ConnectionError) {
-    return noAnswerText(error);
-  }
-
   // Anything else is a fault of the command, of which the stack helps.
-  return error instanceof Error
-    ? isExplained(error)
-      ? error.message
-      : String(error.stack)
-    : String(error);
+  const isExplained = error instanceof CommandError || error instanceof ConnectionError;
+  return error instanceof Error && !isExplained ? String(error.stack) : asData(error).error;
 }
 
-function asData(error: unknown): object {
+function asData(error: unknown) {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof PunctualError) {
     const { code, details, requestId } = error;
@@ -68,29 +71,17 @@ function asData(error: unknown): object {
   }
 
   if (error instanceof ConnectionError) {
-    return { error: noAnswerText(error), code: 'no_answer', details: [] };
+    const doubt = ' It may have had its effect: look before you repeat it.';
+    const text = `${message}${reasonOf(error)}${error.mayHaveHappened ? doubt : ''}`;
+    return { error: text, code: 'no_answer', details: [] };
   }
 
-  const code = error instanceof CommandError ? error.code : codes.get(nameOf(error));
-  return { error: message, code: code ?? 'failed', details: [] };
+  return {
+    error: message,
+    code: error instanceof CommandError ? error.code : 'failed',
+    details: [],
+  };
 }
-
-function noAnswerText(error: ConnectionError): string {
-  const doubt = error.mayHaveHappened
-    ? ' It may have had its effect: look before you repeat it.'
-    : '';
-  return `${error.message}${reasonOf(error)}${doubt}`;
-}
-
-const codes = new Map([
-  ['UsageError', 'usage'],
-  ['NoKeyError', 'no_key'],
-]);
-
-const nameOf = (error: unknown): string => (error instanceof Error ? error.name : '');
-
-const isExplained = (error: Error): boolean =>
-  error instanceof UsageError || error instanceof NoKeyError || error instanceof CommandError;
 
 /** Such as ` (connect ECONNREFUSED 127.0.0.1:3000)`. */
 function reasonOf({ cause }: Error): string {

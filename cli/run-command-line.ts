@@ -5,13 +5,11 @@ import { api } from './client/api.ts';
 import { auth, whoami } from './client/auth.ts';
 import { channel } from './client/channels.ts';
 import { key } from './client/keys.ts';
-import { mcp } from './client/mcp.ts';
 import { media } from './client/media.ts';
 import { open } from './client/open.ts';
 import { post } from './client/posts/routes.ts';
 import { webhook } from './client/webhooks.ts';
 import { command, type Command, type Context } from './command.ts';
-import { completion } from './completion.ts';
 import { CommandError } from './failures.ts';
 import { listen } from './listen.ts';
 import { runApplication } from './run-application.ts';
@@ -27,6 +25,46 @@ const noAdmin: Command = command({
       'The operator\'s commands are in the repository and the image of Punctual: "npm run admin -- help" or "docker compose run --rm admin help".',
     );
   },
+});
+
+const mcp = command({
+  brief: 'Serves tools for assistants on standard input and output (MCP)',
+  description:
+    'Serves the tools of docs/guides/mcp.md to an assistant that starts this command. Messages of the protocol alone are on standard output.',
+  run: async ({ client: open }) => {
+    const client = await open();
+    const { serveMcpOverStdio } = await import('../mcp/stdio.ts');
+    await serveMcpOverStdio(client);
+    return { data: '', text: '' };
+  },
+});
+
+// Each script asks the command itself, by the hidden `punctual __complete WORDS… LAST`.
+
+const scripts = {
+  bash: `_punctual() { local IFS=$'\\n'; COMPREPLY=($(punctual __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)); }
+complete -F _punctual punctual`,
+  zsh: `_punctual() { local -a found; found=("\${(@f)$(punctual __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)}"); compadd -a found; }
+compdef _punctual punctual`,
+  fish: `complete -c punctual -f -a '(punctual __complete (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'`,
+};
+
+const places = {
+  bash: 'source <(punctual completion bash)   # in ~/.bashrc',
+  zsh: 'source <(punctual completion zsh)   # in ~/.zshrc, after compinit',
+  fish: 'punctual completion fish | source   # in ~/.config/fish/config.fish',
+};
+
+const scriptOf = (shell: keyof typeof scripts) =>
+  command({
+    brief: `Prints the completion script for ${shell}`,
+    description: `Prints the completion script for ${shell}. Use it by:\n\n  ${places[shell]}`,
+    run: async () => ({ data: scripts[shell], text: scripts[shell] }),
+  });
+
+const completion = buildRouteMap({
+  routes: { bash: scriptOf('bash'), zsh: scriptOf('zsh'), fish: scriptOf('fish') },
+  docs: { brief: 'Prints a completion script for bash, zsh or fish' },
 });
 
 /** The operator's commands: not in the package, and loaded only when they are asked for. */

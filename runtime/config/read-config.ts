@@ -61,9 +61,9 @@ export function readConfig(env: Env = process.env): Config {
     publicUrl: publicUrl(env, problems),
     databaseUrl: databaseUrl(env, problems),
     databasePoolSize: wholeNumber(env, 'PUNCTUAL_DATABASE_POOL', poolSizes, problems),
-    migrates: migrates(env, problems),
+    migrates: choice(env, 'PUNCTUAL_MIGRATE', ['on', 'off'], problems) === 'on',
     secretKey: secretKey(env, problems),
-    logLevel: logLevel(env, problems),
+    logLevel: choice(env, 'LOG_LEVEL', logLevels, problems),
     egressAllow: egressAllow(env, problems),
     media: mediaSettings(env, problems),
     rateLimits: rateLimits(env, problems),
@@ -143,23 +143,22 @@ function secretKey(env: Env, problems: string[]): string {
   return given.toLowerCase();
 }
 
-function logLevel(env: Env, problems: string[]): string {
-  const given = textSetting(env, 'LOG_LEVEL', 'info');
-  const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
-  if (!levels.includes(given)) {
-    problems.push(`LOG_LEVEL must be one of ${levels.join(', ')}, not "${given}".`);
+const logLevels = ['info', 'fatal', 'error', 'warn', 'debug', 'trace', 'silent'] as const;
+
+/** One of these words; the first when it is not set. */
+function choice<const Word extends string>(
+  env: Env,
+  name: string,
+  words: readonly [Word, ...Word[]],
+  problems: string[],
+): Word {
+  const given = textSetting(env, name, words[0]);
+  const word = words.find((one) => one === given);
+  if (word === undefined) {
+    problems.push(`${name} must be one of ${words.join(', ')}, not "${given}".`);
   }
 
-  return given;
-}
-
-function migrates(env: Env, problems: string[]): boolean {
-  const given = textSetting(env, 'PUNCTUAL_MIGRATE', 'on');
-  if (given !== 'on' && given !== 'off') {
-    problems.push(`PUNCTUAL_MIGRATE must be "on" or "off", not "${given}".`);
-  }
-
-  return given !== 'off';
+  return word ?? words[0];
 }
 
 const brandSettings = {

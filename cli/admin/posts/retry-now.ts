@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { isUnderWay } from '../../../db/channel-status.ts';
 import { query } from '../../../db/query.ts';
 import { platforms } from '../../../networks/registry.ts';
+import { forEachLimit } from '../../../runtime/concurrency.ts';
 import { deadlineMs, hasGrpcCode, type Temporal } from '../../../temporal/connect.ts';
 import { postWorkflowId, publishQueue } from '../../../workflows/messages.ts';
 import { UsageError } from '../../failures.ts';
@@ -40,11 +41,10 @@ export const retryNow = adminCommand({
     const temporal = await openTemporal();
     let started = 0;
     try {
-      for (let first = 0; first < waiting.length; first += atOnce) {
-        const some = waiting.slice(first, first + atOnce);
-        const counts = await Promise.all(some.map((row) => startAttempts(temporal, row)));
-        started += counts.reduce((sum, count) => sum + count, 0);
-      }
+      await forEachLimit(waiting, atOnce, async (row) => {
+        const count = await startAttempts(temporal, row);
+        started += count;
+      });
     } finally {
       await temporal.close();
     }

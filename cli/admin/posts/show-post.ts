@@ -5,7 +5,6 @@ import { openInSql } from '../../../db/ledger/parts.ts';
 import { query } from '../../../db/query.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { outcomeOf, type PostStatus, type ShownChannelStatus } from '../../../domain/statuses.ts';
-import type { Options } from '../../../networks/content-rules.ts';
 import { postWorkflowId } from '../../../workflows/messages.ts';
 import { beginning, oneLine } from '../../table.ts';
 import { adminCommand } from '../command.ts';
@@ -31,7 +30,7 @@ export const showPost = adminCommand({
       throw new AppError('not_found', `There is no post "${given}" any more.`);
     }
 
-    const channels = rows.map(withBeginnings);
+    const channels = rows.map(withBeginning);
     const all = [
       ...ofPost(post, now()),
       ...channels.flatMap((row) => ofChannel(row, now())),
@@ -102,15 +101,12 @@ type ChannelRow = {
   readonly sent_warning: string | null;
   /** The channel's own text. */
   readonly own_text: string | null;
-  readonly options: Options | null;
-  /** The channel's defaults, for options that the post does not set. */
-  readonly default_options: Options | null;
 };
 
 const selectChannels = ({ workspaceId, postId }: OperatedPost) => sql<ChannelRow>`
   select pc.channel_id, c.platform, c.handle, c.state, c.parked_until, ${shownStatus} as status, pc.url, pc.error,
     pc.error_code, pc.retry_at, pc.tries, pc.published_at, pc.settled_at, pc.warning, pc.sent_warning,
-    pc.body as own_text, pc.options, pc.defaults as default_options
+    pc.body as own_text
   from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
   join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
   where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} order by pc.position`;
@@ -170,21 +166,10 @@ function ofChannel(channel: ChannelRow, now: Date): Step[] {
   ];
 }
 
-/** Long texts, also those in options, such as a first comment, are shortened. */
-const withBeginnings = (channel: ChannelRow): ChannelRow => ({
+const withBeginning = (channel: ChannelRow): ChannelRow => ({
   ...channel,
   own_text: channel.own_text && beginning(channel.own_text, 80),
-  options: channel.options && shortened(channel.options),
-  default_options: channel.default_options && shortened(channel.default_options),
 });
-
-const shortened = (options: Options): Options =>
-  Object.fromEntries(
-    Object.entries(options).map(([name, value]) => [
-      name,
-      typeof value === 'string' ? beginning(value, 80) : value,
-    ]),
-  );
 
 function aboutPost(post: PostRow, channels: readonly ChannelRow[], text: string): string[] {
   const { id, workspace_id: workspace, status, run, revision, synced_revision: synced } = post;
@@ -212,8 +197,6 @@ function aboutChannel(channel: ChannelRow, post: PostRow, now: Date): string {
     ['Warning', channel.warning],
     ['Warning', channel.sent_warning],
     ['Its own text', channel.own_text],
-    ['Options', channel.options && JSON.stringify(channel.options)],
-    ["The account's defaults", channel.default_options && JSON.stringify(channel.default_options)],
     ['The account', channel.state === 'connected' ? null : channel.state],
   ];
   return [
