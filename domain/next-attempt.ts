@@ -1,4 +1,5 @@
 import { channelErrors, type ChannelErrorCode } from './channel-error.ts';
+import { between } from './pacing.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -12,25 +13,18 @@ export const maxAttempts = publishWaitsMs.length + 1;
 /** A channel fails this long after its post's time, in milliseconds. */
 export const publishWindowMs = 24 * hour;
 
-/** @returns milliseconds until the next attempt, or null when `attemptsMade` (1 or more) has reached the limit. */
-export const publishWaitMs = (attemptsMade: number): number | null =>
-  publishWaitsMs[attemptsMade - 1] ?? null;
-
-const between = (least: number, value: number, most: number): number =>
-  Math.min(Math.max(value, least), most);
-
 /**
  * Delay after a fault of this service or an unavailable token endpoint, in milliseconds. Such attempts do not count, so
  * it grows with the post's lateness, and stays as short as a repair may go unnoticed.
  */
 const growingWaitMs = (lateMs: number): number =>
-  between(30 * second, Math.floor(lateMs / 2), 10 * minute);
+  between(Math.floor(lateMs / 2), 30 * second, 10 * minute);
 
 /**
  * The shortest delay for a busy network in milliseconds, whatever time it names. Such attempts do not count, so a
  * network that says "in a second" all day would be asked each second.
  */
-const limitFloorMs = (lateMs: number): number => between(second, Math.floor(lateMs / 20), minute);
+const limitFloorMs = (lateMs: number): number => between(Math.floor(lateMs / 20), second, minute);
 
 export type Failure = {
   readonly code: ChannelErrorCode;
@@ -69,7 +63,7 @@ export function nextAttempt(
   const { code, retryAtMs, hasProgressed = false, lacksToken = false } = failure;
   const counts = !uncounted.has(code) && !hasProgressed && !lacksToken;
   const waitMs = counts
-    ? publishWaitMs(attemptsBefore + 1)
+    ? (publishWaitsMs[attemptsBefore] ?? null)
     : hasProgressed
       ? publishWaitsMs[0]
       : uncountedWaitMs(code, dueAtMs, nowMs);
@@ -137,7 +131,7 @@ export function nextReconcile(
     return { kind: 'give_up', code: 'unconfirmed' };
   }
 
-  const waitMs = between(30 * second, openForMs, 30 * minute);
+  const waitMs = between(openForMs, 30 * second, 30 * minute);
   const atMs = Math.min(Math.max(nowMs + waitMs, retryAtMs), endMs);
   return { kind: 'retry', atMs, counts: isSend };
 }

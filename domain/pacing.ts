@@ -108,5 +108,5 @@ export function serverWaitMs(
   return Math.ceil((0.5 + random) * between(aboutMs, minServerCheckMs, maxServerCheckMs));
 }
 
-const between = (value: number, least: number, most: number): number =>
+export const between = (value: number, least: number, most: number): number =>
   Math.min(Math.max(value, least), most);

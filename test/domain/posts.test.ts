@@ -1,11 +1,6 @@
 import test from 'ava';
 import { channelErrorCodes, channelErrors, failureAdvice } from '../../domain/channel-error.ts';
-import {
-  nextAttempt,
-  type NextAttempt,
-  publishWaitMs,
-  publishWindowMs,
-} from '../../domain/next-attempt.ts';
+import { nextAttempt, type NextAttempt } from '../../domain/next-attempt.ts';
 import {
   type ChannelStatus,
   channelStatuses,
@@ -145,12 +140,6 @@ test('an error that a retry cannot help ends the channel at once, with its own c
       t.deepEqual(next, { kind: 'give_up', code });
     }
   }
-});
-
-test('a channel has 5 attempts in all, and a day', (t) => {
-  const waits = [1, 2, 3, 4, 5, 6].map(publishWaitMs);
-  t.deepEqual(waits, [30_000, 2 * minute, 10 * minute, 30 * minute, null, null]);
-  t.is(publishWindowMs, 24 * hour);
 });
 
 test('the error of each ended channel names the next step', (t) => {
