@@ -1,7 +1,7 @@
 import { flag, having, listOf, text, textUpTo } from '../../domain/json-schema.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import { OauthError, type OauthAppCredentials, type OauthContext } from '../oauth/contract.ts';
-import { TokenRefusal } from '../oauth/authorization-server.ts';
+import { refusedIn } from '../oauth/authorization-server.ts';
 import { sendNetworkRequest, type NetworkRequest } from '../http.ts';
 import { serverName } from './client.ts';
 
@@ -88,7 +88,7 @@ async function isKnown(registering: Registering, app: OauthAppCredentials): Prom
     redirect_uri: registering.redirectUri,
   });
   const response = await send(registering, { method: 'POST', path: '/oauth/token', form });
-  return new TokenRefusal(response, [], 0).refused.error !== 'invalid_client';
+  return refusedIn(response, []).error !== 'invalid_client';
 }
 
 /** Visible ASCII (RFC 6749, appendix A). */
@@ -97,7 +97,7 @@ const readApp = answerReader(having({ client_id: visible, client_secret: visible
 
 /** Source: https://docs.joinmastodon.org/methods/apps/ */
 async function register(registering: Registering): Promise<OauthAppCredentials> {
-  const { publicUrl, now } = registering.context;
+  const { publicUrl } = registering.context;
   const body = {
     client_name: 'Punctual',
     redirect_uris: registering.redirectUri,
@@ -110,7 +110,8 @@ async function register(registering: Registering): Promise<OauthAppCredentials> 
     return { clientId: app.client_id, clientSecret: app.client_secret };
   }
 
-  const { status, details } = new TokenRefusal(response, [], now().getTime());
+  const { status } = response;
+  const { details } = refusedIn(response, []);
   throw status === 429 || status >= 500
     ? new OauthError('unavailable', `${serverName} is not available at the moment ${details}.`)
     : new OauthError(

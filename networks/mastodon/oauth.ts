@@ -51,7 +51,7 @@ export const mastodonOauth: Oauth = {
       const kept: Kept = { ...announced, baseUrl };
       return { ...begun, kept: { ...(begun.kept as object), ...kept } as Json };
     } catch (error) {
-      throw asOauthError(error, nameless);
+      throw asOauthError(error);
     }
   },
 
@@ -75,7 +75,7 @@ export const mastodonOauth: Oauth = {
         accounts: [withoutCredentials(account)],
       };
     } catch (error) {
-      throw asOauthError(error, server);
+      throw asOauthError(error);
     }
   },
 
@@ -96,10 +96,6 @@ export function serverNameIn(typed: string): string {
   return (handle?.groups?.['server'] ?? given.replace(/\/@[^\/]*\/?$/v, '')).replace(/\.$/v, '');
 }
 
-const advice =
-  'Start over; if that does not help, its software may not support all of Mastodon’s API.';
-const nameless = { name: serverName, appAdvice: advice };
-
 /** The sandbox serves all networks, each under its own path. */
 const rootOf = ({ sandboxUrl }: Pick<OauthContext, 'sandboxUrl'>, baseUrl: string): string =>
   sandboxUrl === null ? baseUrl : `${sandboxUrl}/mastodon`;
@@ -109,7 +105,9 @@ const serverWith = (
   app: OauthAppCredentials,
   { usesPkce, issuer }: ServerMetadata,
 ): AuthorizationServer => ({
-  ...nameless,
+  name: serverName,
+  appAdvice:
+    'Start over; if that does not help, its software may not support all of Mastodon’s API.',
   app,
   authorizeUrl: `${root}/oauth/authorize`,
   tokenUrl: `${root}/oauth/token`,

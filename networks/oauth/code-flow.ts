@@ -68,7 +68,7 @@ export async function finishCodeFlow(
   try {
     return await requestTokens({ server, context, secrets: [code, verifier ?? ''] }, form);
   } catch (error) {
-    throw asOauthError(error, server);
+    throw asOauthError(error, 'expired');
   }
 }
 
@@ -96,7 +96,7 @@ export const codeFlowOauth = ({ serverFor, accountsOf }: CodeFlowNetwork): Oauth
         accounts: (await accountsOf(context, grant, tokens)).map(withoutCredentials),
       };
     } catch (error) {
-      throw asOauthError(error, server);
+      throw asOauthError(error);
     }
   },
   refresh: async (request) => refreshGrant(() => serverFor(request), request),

@@ -1,8 +1,14 @@
 import { anything, having, text } from '../../domain/json-schema.ts';
-import { answerReader, jsonOf, tokenSchema } from '../answer.ts';
+import type { ChannelErrorCode } from '../../domain/channel-error.ts';
+import type { EgressResponse } from '../../runtime/egress/egress.ts';
+import { answerReader, jsonOf, retryAtMs, tokenSchema } from '../answer.ts';
 import { sendNetworkRequest } from '../http.ts';
 import { NetworkError } from '../network.ts';
-import { aboutApp, TokenRefusal, type AuthorizationServer } from './authorization-server.ts';
+import {
+  refusedIn,
+  type AuthorizationServer,
+  type OauthErrorBody,
+} from './authorization-server.ts';
 import {
   OauthError,
   type Grant,
@@ -39,13 +45,9 @@ export async function refreshGrant(
 
   const server = configured(serverFor);
   const secrets = [grant.refreshToken, grant.accessToken];
-  try {
-    const form = { grant_type: 'refresh_token', refresh_token: grant.refreshToken };
-    const tokens = await requestTokens({ server, context, secrets }, form);
-    return { ...grant, ...grantOf(tokens, context.now().getTime(), grant) };
-  } catch (error) {
-    throw error instanceof TokenRefusal ? refusalToNetworkError(error, server) : error;
-  }
+  const form = { grant_type: 'refresh_token', refresh_token: grant.refreshToken };
+  const tokens = await requestTokens({ server, context, secrets }, form);
+  return { ...grant, ...grantOf(tokens, context.now().getTime(), grant) };
 }
 
 function assertNotExpired(grant: Grant, nowMs: number): Grant {
@@ -67,39 +69,56 @@ function configured(serverFor: () => AuthorizationServer): AuthorizationServer {
   }
 }
 
+/** Token endpoint errors that concern the app (RFC 6749, section 5.2; `deleted_client` is Google's). */
+const aboutApp: ReadonlySet<string> = new Set([
+  'invalid_client',
+  'unauthorized_client',
+  'deleted_client',
+  'disabled_client',
+]);
+
+/** X and LinkedIn answer `invalid_request` for an expired code, and mention the code in the description. */
+const isAboutCode = ({ error, description }: OauthErrorBody): boolean =>
+  error === 'invalid_request' && /\b(?:authorization code|code verifier)\b/iu.test(description);
+
 /** Only errors that certainly mean it end a grant; others may be temporary. */
-function refusalToNetworkError(refusal: TokenRefusal, server: AuthorizationServer): NetworkError {
-  const { status, refused, details, retryAtMs } = refusal;
+function refusalOf(
+  response: EgressResponse,
+  { server, context, secrets }: Exchange,
+  isCode: boolean,
+): NetworkError {
   const { name, appAdvice } = server;
-  const answered = { accepted: 'no', server: 'answered' } as const;
-  if (status === 429) {
-    const message = `${name} takes no more requests for now ${details}.`;
-    return new NetworkError('rate_limited', message, { ...answered, retryAtMs });
+  const { details, ...refused } = refusedIn(response, secrets);
+  const refusal = (code: ChannelErrorCode, what: string, advice = '') =>
+    new NetworkError(code, `${name} ${what} ${details}.${advice && ` ${advice}`}`, {
+      accepted: 'no',
+      server: 'answered',
+      retryAtMs: retryAtMs(response, context.now().getTime()),
+    });
+  const isOver = isCode ? isAboutCode(refused) : server.endsGrant?.(refused);
+  if (response.status === 429) {
+    return refusal('rate_limited', 'takes no more requests for now');
   }
-  if (refused.error === 'invalid_grant' || server.endsGrant?.(refused)) {
-    const message = `${name} does not accept the refresh token ${details}.`;
-    return new NetworkError('access_lost', message, answered);
+  if (refused.error === 'invalid_grant' || isOver) {
+    return isCode
+      ? refusal('access_lost', 'no longer accepts its code', 'Start over.')
+      : refusal('access_lost', 'does not accept the refresh token');
   }
   if (aboutApp.has(refused.error)) {
-    const message = `${name} does not know this service ${details}. ${appAdvice}`;
-    return new NetworkError('internal', message, answered);
+    return refusal('internal', 'does not know this service', appAdvice);
   }
-
-  const message = `${name} could not renew the access at the moment ${details}.`;
-  return new NetworkError('network_unavailable', message, { ...answered, retryAtMs });
+  return isCode && refused.error !== ''
+    ? refusal('internal', 'does not accept the request of this service', appAdvice)
+    : refusal('network_unavailable', 'is not available at the moment');
 }
 
-/**
- * Sends one request to the token endpoint (RFC 6749, sections 4.1.3 and 6).
- *
- * @throws TokenRefusal for an error response; the error of the server's `refusalOf`.
- */
+/** Sends one request to the token endpoint (RFC 6749, sections 4.1.3 and 6). */
 export async function requestTokens(
   { server, context, secrets }: Exchange,
   form: Readonly<Record<string, string>>,
 ): Promise<Tokens> {
   const { name, app, secretIn, tokenUrl: path } = server;
-  const { http, signal, now } = context;
+  const { http, signal } = context;
   const isInForm = secretIn === 'form';
   const ofApp = { client_id: app.clientId, client_secret: app.clientSecret };
   const response = await sendNetworkRequest(
@@ -115,9 +134,9 @@ export async function requestTokens(
   );
   if (response.status !== 200) {
     const hidden = [app.clientSecret, basicOf(app), ...secrets];
-    throw (
-      server.refusalOf?.(response, hidden) ?? new TokenRefusal(response, hidden, now().getTime())
-    );
+    const isCode = form['grant_type'] === 'authorization_code';
+    const exchange = { server, context, secrets: hidden };
+    throw server.refusalOf?.(response, hidden) ?? refusalOf(response, exchange, isCode);
   }
 
   const tokens = readTokens(jsonOf(response));
