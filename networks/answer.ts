@@ -116,11 +116,8 @@ export function answerReader<T>(schema: SchemaObject): (value: unknown) => T | n
 const maxLength = 300;
 
 /**
- * Quotes a server's message for the user: one line, in quotation marks, at most 300 characters, without characters that
- * change the direction of the text.
- *
- * Empty when the first 4096 characters have no text. A server may repeat its input, so the request's secrets are
- * removed.
+ * Quotes a server's message for the user: one line of at most 300 characters, without those that change the direction
+ * of the text. A server may repeat its input, so the request's secrets are removed.
  */
 export function quote(text: unknown, secrets: readonly string[]): string {
   if (typeof text !== 'string') {
@@ -142,11 +139,10 @@ const maxWaitMs = 24 * 60 * 60 * 1000;
 const firstInstantSeconds = 1e9;
 
 /**
- * When a network accepts requests again, in milliseconds since 1970; undefined when it does not say.
+ * When a network accepts requests again, in milliseconds since 1970: undefined when it does not say, at most in a day.
  *
- * Reads `Retry-After` (seconds, or a date) before the reset header, which Mastodon writes as an ISO 8601 date and
- * Bluesky as seconds since 1970. The reset header counts only with status 429, because servers send it with every
- * response. Times in the past (`Retry-After: 0`, a wrong clock) are ignored. At most a day after `nowMs`.
+ * `Retry-After` counts before the reset header, which Mastodon writes as an ISO 8601 date and Bluesky as seconds since
+ * 1970, and which counts only with status 429, because servers send it with every response.
  *
  * Sources: RFC 9110 section 10.2.3, https://docs.joinmastodon.org/api/rate-limits/,
  * https://docs.bsky.app/docs/advanced-guides/rate-limits.

@@ -17,9 +17,7 @@ export type AttachmentFacts = {
   readonly altText: string | null;
 };
 
-/**
- * A post's options for one channel, merged over the channel's defaults. Each network's `rules.options` has the schema.
- */
+/** A post's options for one channel, over the channel's defaults. Each network's `rules.options` has the schema. */
 export type Options = Readonly<Record<string, Json>>;
 
 type Choices = {
@@ -41,7 +39,7 @@ export function optionsFor(
 export type Content = {
   /** One text for a single post. Empty, or one empty string, for a post of media only. */
   readonly texts: readonly string[];
-  /** The files of each text, in the order of the texts. A post of media only has its files first. */
+  /** The files of each text. A post of media only has its files first. */
   readonly media: readonly (readonly AttachmentFacts[])[];
   readonly video: VideoOptions | null;
   readonly options: Options;
@@ -92,10 +90,7 @@ export type ValidationResult = {
 export type Rules = {
   /** Whether it supports threads. If not, a thread's texts are joined by a blank line before the validation. */
   readonly threads: boolean;
-  /**
-   * Whether the option `first_comment` is published as a comment below the post, as a second part of the ledger. Only
-   * for networks without threads. Default: false.
-   */
+  /** Whether `first_comment` is published below the post, as a second part of the ledger. Default: false. */
   readonly comments?: boolean;
   readonly canUnpublish?: boolean;
   /** JSON Schema of `channel_options` and of a channel's defaults: an object whose fields are all optional. */
@@ -110,11 +105,7 @@ export type Rules = {
   readonly metricsEveryMs?: number;
   /** The network's limits, as data. `validate` uses them, and `GET /networks` shows them. Pure; never throws. */
   limits(settings: Json): Limits;
-  /**
-   * Validates the content for a channel. Pure; never throws.
-   *
-   * @param settings The channel's settings. Missing or malformed ones count as the network's defaults.
-   */
+  /** Pure; never throws. Missing or malformed settings count as the network's defaults. */
   validate(content: Content, settings: Json): ValidationResult;
 };
 

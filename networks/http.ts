@@ -111,11 +111,7 @@ const isAway = (error: unknown): boolean =>
   error.code !== 'blocked_destination' &&
   error.code !== 'invalid_response';
 
-/**
- * Returns whether a post may exist after a failed request.
- *
- * @param certainlyNot Whether the failure proves that this request created no post.
- */
+/** @param certainlyNot Whether the failure proves that this request created no post. */
 export function acceptedAfter(purpose: Purpose, certainlyNot: boolean): 'no' | 'unknown' {
   if (purpose === 'prepare' || purpose === 'upload') {
     return 'no';

@@ -5,19 +5,10 @@ import type { Allowance, Rules } from './content-rules.ts';
 import type { Account, Connection, Network } from './network.ts';
 import type { OauthEntry } from './oauth/contract.ts';
 
-/**
- * Reads a server's limits, where servers differ, as settings, which replace those of its channels.
- *
- * @throws NetworkError when the server does not report them.
- */
+/** Reads a server's limits, where servers differ, as settings, which replace those of its channels. */
 export type ReadLimits = (http: Egress, baseUrl: string) => Promise<Readonly<Record<string, Json>>>;
 
-/**
- * Checks, with cheap requests, whether an account is still accessible. Creates and refreshes nothing.
- *
- * @returns the account's identity, which the caller compares.
- * @throws NetworkError `access_lost` when it is inaccessible.
- */
+/** Reads an account's identity, which the caller compares, with cheap requests. Creates and refreshes nothing. */
 export type CheckAccount = (
   connection: Pick<
     Connection,
@@ -70,20 +61,13 @@ export type Connector = {
    * Reads the account of the credentials. Creates nothing.
    *
    * @param values The options, and the secret by its name.
-   * @throws NetworkError `access_lost` for a secret that the network does not accept.
-   * @throws AppError `invalid_request` for invalid values.
    */
   readonly connect: (http: Egress, values: Readonly<Record<string, string>>) => Promise<Account>;
   /** The values that connect the sandbox's demo account. @param url The sandbox's URL, without a trailing slash. */
   readonly sandbox: (url: string) => Readonly<Record<string, string>>;
 };
 
-/**
- * The export of a network's folder for the registry.
- *
- * @param env Holds the network's own settings: `PUNCTUAL_<NETWORK>_…`.
- * @param problems Collects a sentence for each invalid setting.
- */
+/** @param problems Collects a sentence for each invalid setting. */
 export type NetworkEntry = (
   env: Env,
   problems: string[],

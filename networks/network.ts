@@ -39,14 +39,8 @@ export type Connection = {
 };
 
 export type PartMedia = AttachmentFacts & {
-  /** The id in the media library. */
   readonly id: string;
-  /**
-   * Streams the bytes.
-   *
-   * @param fromByte Where to start, to resume an upload: 0 or more and below `sizeBytes`. Default: 0.
-   * @throws NetworkError `media_refused` when the file is gone, `internal` when the storage does not answer.
-   */
+  /** @throws NetworkError `media_refused` when the file is gone, `internal` when the storage does not answer. */
   readonly open: (fromByte?: number) => Promise<Readable>;
 };
 
@@ -59,7 +53,6 @@ export type ThreadPart = {
   readonly key: string;
   /** Empty for a post of media only. */
   readonly text: string;
-  /** In display order. */
   readonly media: readonly PartMedia[];
   /** The channel's options, in the shape of `rules.options`; the same for all parts. */
   readonly options: Options;
@@ -87,7 +80,6 @@ export type PublishStep = {
   readonly sent: readonly SentPart[];
 };
 
-/** Whether a post that a network accepted is visible. */
 export type Readiness =
   | { readonly kind: 'ready'; readonly warning?: string }
   /** The network is still processing it. @param checkAfterMs The earliest time to ask again. */
@@ -146,10 +138,7 @@ export type MetricsReader = {
 
 /**
  * The interface of an adapter. The ledger (`activities/publish-channel`) calls it, and never repeats `send` for a part
- * whose outcome is open.
- *
- * Every method throws `NetworkError` for failures of the network or of the connection to it, and no other errors
- * deliberately.
+ * whose outcome is open. Every method throws `NetworkError` for failures of the network or of the connection to it.
  */
 export type Network = {
   readonly id: string;
@@ -182,22 +171,15 @@ export type Network = {
   ): Promise<PreparedPart[]>;
   /**
    * Uploads the files of a step's parts, without creating posts. Called before every send, because networks delete
-   * unused files; all its errors have `accepted: 'no'`. A network without files throws `media_refused`, so that nothing
-   * is sent without its files.
-   *
-   * It is separate from `send`, so that a long upload ends before the intent is committed. `appearsWithinMs` counts
-   * from the intent, and a worker that dies during an upload leaves no open part.
+   * unused files; all its errors have `accepted: 'no'`. It is separate from `send`, so that it ends before the intent is
+   * committed: `appearsWithinMs` counts from the intent, and a worker that dies during an upload leaves no open part.
    *
    * A resumable upload stores its state with `connection.saveUploads` before its first byte leaves.
    *
    * @returns the network's id of every file, in the order of the parts and their media.
    */
   upload(connection: Connection, step: PublishStep): Promise<readonly string[]>;
-  /**
-   * Creates the posts of a step; the only call that must not be repeated. Returns one entry per part.
-   *
-   * @param files The result of `upload` for this step in this attempt.
-   */
+  /** Creates the posts of a step; the only call that must not be repeated. Returns one entry per part. */
   send(connection: Connection, step: PublishStep, files: readonly string[]): Promise<SentPart[]>;
   /** Checks whether the posts of a step exist, by their prepared data. Creates nothing. */
   reconcile(connection: Connection, step: PublishStep): Promise<Finding>;
@@ -211,7 +193,6 @@ export type Network = {
   readiness?(connection: Connection, part: PreparedPart, sent: SentPart): Promise<Readiness>;
   /** Deletes the last of a post's live parts. Safe to repeat. Present exactly where `rules.canUnpublish` is. */
   remove?(connection: Connection, live: readonly SentPart[]): Promise<Removal>;
-  /** Absent on networks without metrics. */
   readonly metrics?: MetricsReader;
   /** Absent when the app has no limit that workspaces share, or the operator set none. */
   readonly allowance?: Allowance | undefined;
@@ -243,24 +224,18 @@ export class NetworkError extends Error {
   readonly retryAtMs: number | undefined;
   /** For `rate_limited`: the scope of the limit. When in doubt, `channel`. */
   readonly limit: LimitScope;
-  /** Evidence about the server; undefined for none. */
   readonly server: ServerEvidence | undefined;
   /**
    * For a `send` that was refused as a duplicate: the existing post, if an earlier send of the same part may have made
    * it. The ledger takes it unless it belongs to another part.
    */
   readonly existing: readonly SentPart[] | undefined;
-  /**
-   * For an `upload` that transferred more of its files, where the next attempt continues. Does not count as an attempt.
-   */
+  /** An `upload` transferred more of its files, and the next attempt continues. Does not count as an attempt. */
   readonly hasProgressed: boolean;
   /** For a refresh without a valid token, so that nothing was sent for a post. Does not count as an attempt. */
   readonly lacksToken: boolean;
 
-  /**
-   * @param message What happened, as a sentence for the user, with the network's own message if there is one, and
-   *   without secrets. The caller adds the advice.
-   */
+  /** @param message What happened, for the user, with the network's own message. Without secrets and advice. */
   constructor(code: ChannelErrorCode, message: string, options: NetworkErrorOptions) {
     super(message, { cause: options.cause });
     this.code = code;

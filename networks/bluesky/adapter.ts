@@ -180,14 +180,10 @@ type ResolveHandle = (handle: string) => Promise<string | null>;
  * left out would be lost.
  */
 function handleResolver(server: ServerAccess): ResolveHandle {
-  const known = new Map<string, string | null>();
-  return async (handle) => {
-    let did = known.get(handle);
-    if (did === undefined) {
-      did = await resolveHandle(server, handle);
-      known.set(handle, did);
-    }
-
+  const known = new Map<string, Promise<string | null>>();
+  return (handle) => {
+    const did = known.get(handle) ?? resolveHandle(server, handle);
+    known.set(handle, did);
     return did;
   };
 }

@@ -223,9 +223,7 @@ export async function describeServer(server: ServerAccess): Promise<Description>
 
 const readLimit = answerReader<number>({ type: 'integer', minimum: 1 });
 
-/**
- * Asks a server for its largest file size. Servers from before July 2026 do not say; the setting then stays unchanged.
- */
+/** Asks a server for its largest file size. Servers from before July 2026 do not say; the setting then stays. */
 export async function readLimits(http: Egress, baseUrl: string): Promise<Record<string, Json>> {
   const limit = readLimit((await describeServer({ http, baseUrl })).blobUploadLimit);
   return limit === null ? {} : { blobUploadLimit: limit };

@@ -4,12 +4,7 @@ import { createGrowingBuffer } from '../../runtime/bytes.ts';
 import type { Downloader } from '../../runtime/egress/egress.ts';
 import { readHtml } from '../read-html.ts';
 
-export type FetchedPage = {
-  readonly html: string;
-  readonly url: string;
-  /** Whether the page is longer than the part that was read. */
-  readonly isCut: boolean;
-};
+export type FetchedPage = { readonly html: string; readonly url: string };
 
 /** How much of a page is read. Video sites put 700 kB of scripts before their metadata. */
 const maxRead = 2 * 1024 * 1024;
@@ -46,26 +41,26 @@ export async function readPage(
     throw new NoPageError(problem);
   }
 
-  const { bytes, isCut } = await readBeginning(found.body as AsyncIterable<Buffer>);
+  const bytes = await readBeginning(found.body as AsyncIterable<Buffer>);
   const html = decodePage(bytes, type);
   // Without a content type, a page is recognised by its beginning.
   if (type === '' && !/^\s*</v.test(html)) {
     throw new NoPageError('is not a web page');
   }
-  return { html, url: found.url, isCut };
+  return { html, url: found.url };
 }
 
-async function readBeginning(chunks: AsyncIterable<Buffer>) {
+async function readBeginning(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   const page = createGrowingBuffer();
   // Leaving the loop destroys the stream.
   for await (const chunk of chunks) {
     page.append(chunk.subarray(0, maxRead - page.length));
     if (page.length >= maxRead || page.isFragmented) {
-      return { bytes: page.bytes(), isCut: true };
+      break;
     }
   }
 
-  return { bytes: page.bytes(), isCut: false };
+  return page.bytes();
 }
 
 /** In bytes: where a declaration of the charset is looked for. Browsers read 1024; some pages have it after scripts. */

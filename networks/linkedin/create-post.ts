@@ -125,15 +125,12 @@ async function postAgain(
   const refused = response.said();
   const known = isDuplicate(response.status, refused) ? postUrnIn(refused.message ?? '') : null;
   throw known !== null && mayBeOurs(preparedOf(part.data), known)
-    ? withExisting(error, sentPartOf(author, known, card))
+    ? new NetworkError(error.code, error.message, {
+        ...error,
+        existing: [sentPartOf(author, known, card)],
+      })
     : error;
 }
-
-const withExisting = (
-  { code, message, accepted }: NetworkError,
-  existing: SentPart,
-): NetworkError =>
-  new NetworkError(code, message, { accepted, server: 'answered', existing: [existing] });
 
 /** Only images have an alt text on LinkedIn. */
 function contentOf({ media }: PreparedPart, files: readonly string[]): object {

@@ -53,9 +53,8 @@ export const linkedin: NetworkEntry = (env, problems) => {
 
 function scopesIn(env: Env, problems: string[]): readonly string[] {
   const given = textSetting(env, 'PUNCTUAL_LINKEDIN_SCOPES', 'openid profile w_member_social');
-  const scopes = given.split(/[\s,]+/v).filter((scope) => scope !== '');
-  const wrong = scopes.find((scope) => !/^[a-z0-9_]+$/iv.test(scope));
-  if (wrong !== undefined || scopes.length === 0) {
+  const scopes = given.trim().split(/[\s,]+/v);
+  if (!scopes.every((scope) => /^[a-z0-9_]+$/iv.test(scope))) {
     problems.push(
       `PUNCTUAL_LINKEDIN_SCOPES must be scope names separated by spaces, not "${given}".`,
     );

@@ -75,9 +75,8 @@ export const postUrnIn = (text: string): string | null =>
   new RegExp(String.raw`\b${postUrn}\b`, 'v').exec(text)?.[0] ?? null;
 
 /**
- * When LinkedIn created a post, in milliseconds since 1970: the upper bits of its id. (The duplicate
- * `urn:li:share:7141138937766391808` was reported on 2023-12-14, the date in its id.) Used only for the age of
- * duplicates.
+ * When LinkedIn created a post, in milliseconds since 1970: the upper bits of its id, as in
+ * `urn:li:share:7141138937766391808`, which was reported as a duplicate on its date, 2023-12-14.
  */
 const idTimeMs = (urn: string): number => Number(BigInt(urn.split(':').at(-1) ?? '0') >> 22n);
 
@@ -201,10 +200,8 @@ const hashtags =
   /(?<![^\s\(\[\{"'“‘«„¿¡])#(?!\p{M})((?=[[\p{M}\p{N}]--[\uFE0F\u20E3]]*\p{L})[[\p{L}\p{M}\p{N}]--[\uFE0F\u20E3]]+)/gv;
 
 /**
- * Converts a plain text to LinkedIn's "little text", in which posts are sent: it displays as written, with live
- * hashtags. LinkedIn cuts a post off at an unescaped reserved character, and still reports success.
- *
- * Mentions are not supported: they need the URN of a member.
+ * Converts a plain text to LinkedIn's "little text": it displays as written, with live hashtags. LinkedIn cuts a post
+ * off at an unescaped reserved character, and still reports success. Mentions would need the URN of a member.
  *
  * Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/little-text-format
  *

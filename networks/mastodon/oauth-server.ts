@@ -29,12 +29,8 @@ export async function readServerMetadata(
   context: OauthContext,
   root: string,
 ): Promise<ServerMetadata> {
-  const { http, signal } = context;
-  const response = await sendNetworkRequest(
-    { http, baseUrl: root, ...(signal && { signal }) },
-    { method: 'GET', path: '/.well-known/oauth-authorization-server', purpose: 'prepare' },
-    serverName,
-  );
+  const path = '/.well-known/oauth-authorization-server';
+  const response = await send({ context, root }, { method: 'GET', path });
   const metadata = response.status === 200 ? readMetadata(jsonOf(response)) : null;
   // Section 3.3: metadata of another issuer must not be used.
   if (!metadata || plain(metadata.issuer) !== plain(root)) {
@@ -121,7 +117,7 @@ async function register(registering: Registering): Promise<OauthAppCredentials> 
 }
 
 const send = (
-  { context, root }: Registering,
+  { context, root }: Pick<Registering, 'context' | 'root'>,
   request: Pick<NetworkRequest, 'method' | 'path' | 'body' | 'form'>,
 ) => {
   const { http, signal } = context;

@@ -87,9 +87,7 @@ export const mastodonOauth: Oauth = {
     }, request),
 };
 
-/**
- * Finds the server in a person's input: its name or URL, a handle (`@me@mastodon.example`), or the URL of a profile.
- */
+/** Finds the server in a person's input: its name or URL, a handle, or the URL of a profile. */
 export function serverNameIn(typed: string): string {
   const given = pasted(typed);
   const handle = /^@?[^@\s\/:]+@(?<server>[^@\s\/]+)$/v.exec(given);

@@ -116,9 +116,7 @@ function domainEnd(text: string, start: number): number {
 }
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/**
- * Letters of scripts in which newer Unicode versions join several consonants to one character; servers run older ones.
- */
+/** Newer Unicode versions join several consonants of these scripts to one character; servers run older ones. */
 const joinedLetter =
   /[[\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Telugu}\p{Script=Malayalam}\p{Script=Khmer}]&&\p{Lo}]/gv;
 

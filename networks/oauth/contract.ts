@@ -10,9 +10,7 @@ export type Grant = {
   readonly accessEndsAtMs: number | null;
   /** Gets the next tokens; null when the network issues none. On many networks it is valid once. */
   readonly refreshToken: string | null;
-  /**
-   * When a person has to authorize again, in milliseconds since 1970; null for never, or when the network does not say.
-   */
+  /** When a person has to authorize again, in milliseconds since 1970; null for never or unknown. */
   readonly endsAtMs: number | null;
   /** Other data for requests or refreshes: Bluesky's DPoP key. Each network parses its own shape. */
   readonly data?: Json;
@@ -93,17 +91,9 @@ export type Refresh = OauthContext & {
 
 /** Connects accounts of a network in a browser, and refreshes their tokens. */
 export type Oauth = {
-  /**
-   * Makes the URL at which a person authorizes this service. Creates nothing except a registration of this service.
-   *
-   * @throws OauthError; AppError `invalid_request` for invalid values.
-   */
+  /** Makes the URL at which a person authorizes this service. @throws AppError `invalid_request` for invalid values. */
   begin(request: Begin): Promise<Begun>;
-  /**
-   * Redeems the network's response, and reads the accounts that it covers.
-   *
-   * @throws OauthError
-   */
+  /** Redeems the network's response, and reads the accounts that it covers. @throws OauthError */
   finish(request: Finish): Promise<Authorized>;
   /**
    * Gets a new access token. The caller must hold the lock of the grant, so that it is refreshed only once at a time.

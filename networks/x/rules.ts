@@ -185,9 +185,7 @@ function fileWarnings(file: AttachmentFacts): string[] {
       );
 }
 
-/**
- * The longer side and the shorter one, in pixels. X's guide says 1280 × 1024, but X accepts 1080p from some accounts.
- */
+/** In pixels. X's guide says 1280 × 1024, but X accepts 1080p from some accounts. */
 const largestVideo = [1920, 1200] as const;
 
 /** High Efficiency MPEG-4 audio, version 1 and version 2. */

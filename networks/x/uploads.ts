@@ -114,9 +114,7 @@ async function append(way: Way, id: string, index: number): Promise<void> {
   await requestUpload(way, { path, file: form }, () => true);
 }
 
-/**
- * An earlier attempt may have finalized without getting the response. X refuses a second time, so the state is read.
- */
+/** An earlier attempt may have finalized without the response. X refuses a second time, so the state is read. */
 async function finalize(way: Way, id: string, isOld: boolean): Promise<UploadAnswer> {
   const path = `/2/media/upload/${encodeURIComponent(id)}/finalize`;
   try {

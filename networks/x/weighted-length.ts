@@ -8,8 +8,6 @@ const mostForLibrary = { characters: 1000, units: 2500 };
 const maxWeighed = 10_000;
 
 /**
- * The length of a text for X: a link counts 23; an emoji or a Chinese, Japanese or Korean character counts 2.
- *
  * Exact up to 1000 characters, not counting the paths of links. A text that X accepts has 280, and 2100 UTF-16 units,
  * because an emoji has up to 15. In longer texts, links with other words directly before or after them may count in
  * full, and from 10,000 units on, each unit counts 1.

@@ -71,10 +71,10 @@ const lockWarning = (requested: string, actual: string | undefined): string | nu
 function reasonOf({ status = {}, processingDetails = {} }: Video): string | null {
   const { uploadStatus, failureReason = '', rejectionReason = '' } = status;
   if (uploadStatus === 'failed') {
-    return `YouTube could not use the video: ${describeReason(failures, failureReason)}`;
+    return `YouTube could not use the video: ${describeReason(failureReason)}`;
   }
   if (uploadStatus === 'rejected') {
-    return `YouTube rejected the video: ${describeReason(rejections, rejectionReason)}`;
+    return `YouTube rejected the video: ${describeReason(rejectionReason)}`;
   }
   if (uploadStatus === 'deleted') {
     return 'The video was deleted on YouTube';
@@ -82,45 +82,39 @@ function reasonOf({ status = {}, processingDetails = {} }: Video): string | null
 
   const { processingStatus, processingFailureReason = '' } = processingDetails;
   return processingStatus === 'failed'
-    ? `YouTube could not process the video: ${describeReason(processingFailures, processingFailureReason)}`
+    ? `YouTube could not process the video: ${describeReason(processingFailureReason)}`
     : null;
 }
 
-type Reasons = Readonly<Record<string, string>>;
-
 /** An unknown reason is quoted as YouTube sent it. */
-const describeReason = (known: Reasons, reason: string): string =>
-  (Object.hasOwn(known, reason) ? known[reason] : undefined) ??
+const describeReason = (reason: string): string =>
+  reasons.get(reason) ??
   (/^[A-Za-z]+$/u.test(reason) ? `its reason is "${reason}"` : 'it gives no reason');
 
-const failures: Reasons = {
-  codec: 'it has a codec that YouTube does not know',
-  conversion: 'it could not be converted',
-  emptyFile: 'the file is empty',
-  invalidFile: 'the file is in no format that YouTube knows',
-  tooSmall: 'the file is too small',
-  uploadAborted: 'the upload was broken off',
-};
-
-const rejections: Reasons = {
-  claim: 'it is blocked by the owner of something in it',
-  copyright: 'it infringes a copyright',
-  duplicate: 'the channel has the same video already',
-  inappropriate: 'it has content that YouTube does not allow',
-  legal: 'there is a legal reason against it',
-  length: 'it is longer than this channel may upload',
-  termsOfUse: "it violates YouTube's terms of use",
-  trademark: 'it infringes a trademark',
-  uploaderAccountClosed: "the channel's account is closed",
-  uploaderAccountSuspended: "the channel's account is suspended",
-};
-
-const processingFailures: Reasons = {
-  other: 'something else went wrong',
-  streamingFailed: 'it could not be made ready to be streamed',
-  transcodeFailed: 'it could not be transcoded',
-  uploadFailed: 'the file did not arrive',
-};
+const reasons: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    codec: 'it has a codec that YouTube does not know',
+    conversion: 'it could not be converted',
+    emptyFile: 'the file is empty',
+    invalidFile: 'the file is in no format that YouTube knows',
+    tooSmall: 'the file is too small',
+    uploadAborted: 'the upload was broken off',
+    claim: 'it is blocked by the owner of something in it',
+    copyright: 'it infringes a copyright',
+    duplicate: 'the channel has the same video already',
+    inappropriate: 'it has content that YouTube does not allow',
+    legal: 'there is a legal reason against it',
+    length: 'it is longer than this channel may upload',
+    termsOfUse: "it violates YouTube's terms of use",
+    trademark: 'it infringes a trademark',
+    uploaderAccountClosed: "the channel's account is closed",
+    uploaderAccountSuspended: "the channel's account is suspended",
+    other: 'something else went wrong',
+    streamingFailed: 'it could not be made ready to be streamed',
+    transcodeFailed: 'it could not be transcoded',
+    uploadFailed: 'the file did not arrive',
+  }),
+);
 
 /**
  * Sets a video's thumbnail; repeating it is harmless. Costs 50 units of the quota.

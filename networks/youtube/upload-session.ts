@@ -155,8 +155,6 @@ const mostChunkBytes = 32 * unitBytes;
 export const lastChunkStart = (sizeBytes: number, from: number): number =>
   from + Math.floor(Math.max(0, sizeBytes - 1 - from) / unitBytes) * unitBytes;
 
-/**
- * The size of the other chunks: about a thirtieth of the file, so that a broken one costs little, and at most 8 MiB.
- */
+/** The other chunks: about a thirtieth of the file, so that a broken one costs little, and at most 8 MiB. */
 export const chunkBytesOf = (sizeBytes: number): number =>
   Math.min(Math.max(Math.floor(sizeBytes / 32 / unitBytes), 1) * unitBytes, mostChunkBytes);

@@ -15,9 +15,7 @@ import { longestSeconds } from '../../oauth/token-endpoint.ts';
 import { nonces, metadataPath, type DpopJwk, type GrantData } from './grant.ts';
 import { egressFetch, httpHandleResolver } from './requests.ts';
 
-/**
- * The scopes for publishing. `transition:generic` has the rights of an app password: no messages, no account settings.
- */
+/** `transition:generic` has the rights of an app password: no messages, no account settings. */
 const scope = 'atproto transition:generic';
 
 /** The OAuth client of this service. The metadata are the document at the URL that is our client id. */
@@ -111,8 +109,8 @@ const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551
 /**
  * The key that identifies this installation to authorization servers.
  *
- * It is derived from SECRET_KEY: all processes have the same key without a table, and so does a restored database.
- * Another SECRET_KEY makes another key, which loses nothing more, because grants are sealed with it too.
+ * It is derived from SECRET_KEY, so all processes have it, and so does a restored database. Another SECRET_KEY loses
+ * nothing more, because grants are sealed with it too.
  *
  * 48 bytes for a 32-byte number, so that all values are equally likely (FIPS 186-5, A.2.1).
  */

@@ -12,8 +12,9 @@ import {
   type EgressResponse,
 } from '../../../runtime/egress/egress.ts';
 import { quote, retryAtMs } from '../../answer.ts';
-import { NetworkError } from '../../network.ts';
-import { OauthError } from '../../oauth/contract.ts';
+import type { ChannelErrorCode } from '../../../domain/channel-error.ts';
+import { NetworkError, type NetworkErrorOptions } from '../../network.ts';
+import { OauthError, type OauthErrorCode } from '../../oauth/contract.ts';
 import type { ServerAccess } from '../../http.ts';
 import { resolveHandle } from '../client.ts';
 
@@ -138,69 +139,63 @@ export function connectionError(error: unknown, sent: Sent): OauthError {
   }
 
   const refusal = refusalIn(error);
+  const words = serverMessageOf(refusal, sent);
   const egressError = find(error, EgressError);
+  const failed = (code: OauthErrorCode, message: string) =>
+    new OauthError(code, message, { cause: error });
   if (egressError?.code === 'blocked_destination') {
-    const message = `This Bluesky server cannot be reached. ${egressError.message}`;
-    return new OauthError('unsupported', message, { cause: error });
+    return failed('unsupported', `This Bluesky server cannot be reached. ${egressError.message}`);
   }
   if (isAway(error)) {
     const message = 'The Bluesky server does not answer at the moment. Try again in a few minutes.';
-    return new OauthError('unavailable', message, { cause: error });
+    return failed('unavailable', message);
   }
   if (refusal?.error === 'invalid_grant') {
     const message = 'The response of the Bluesky server came too late, or was already used.';
-    return new OauthError('expired', message, { cause: error });
+    return failed('expired', message);
   }
   if (refusal && aboutUs.has(refusal.error)) {
-    const message = `The Bluesky server does not accept this service's registration${serverMessageOf(refusal, sent)}.`;
-    return new OauthError('misconfigured', message, { cause: error });
+    return failed('misconfigured', `${notRegistered}${words}.`);
   }
   if (find(error, OAuthResolverError)) {
     const message =
       'This Bluesky server does not support connecting accounts in a browser. Connect it with an app password.';
-    return new OauthError('unsupported', message, { cause: error });
+    return failed('unsupported', message);
   }
 
-  const message = `The Bluesky server returned an unexpected response${serverMessageOf(refusal, sent)}.`;
-  return new OauthError('unavailable', message, { cause: error });
+  return failed('unavailable', `The Bluesky server returned an unexpected response${words}.`);
 }
+
+const notRegistered = "The Bluesky server does not accept this service's registration";
 
 export function refreshError(error: unknown, sent: Sent): NetworkError {
   const refusal = refusalIn(error);
-  const serverMessage = serverMessageOf(refusal, sent);
-  const options = { accepted: 'no', cause: error } as const;
+  const words = serverMessageOf(refusal, sent);
+  const failed = (code: ChannelErrorCode, message: string, more?: Partial<NetworkErrorOptions>) =>
+    new NetworkError(code, message, { accepted: 'no', cause: error, ...more });
   if (refusal?.status === 400 && refusal.error === 'invalid_grant') {
-    return new NetworkError(
-      'access_lost',
-      `The Bluesky server ended the access${serverMessage}.`,
-      options,
-    );
+    return failed('access_lost', `The Bluesky server ended the access${words}.`);
   }
   if (error instanceof TypeError && error.message === 'Issuer mismatch') {
     const message =
       'The account has moved to another Bluesky server, where this service has no access.';
-    return new NetworkError('access_lost', message, options);
+    return failed('access_lost', message);
   }
   if (refusal?.status === 429) {
-    return new NetworkError('rate_limited', 'The Bluesky server takes no more requests for now.', {
-      ...options,
+    return failed('rate_limited', 'The Bluesky server takes no more requests for now.', {
       retryAtMs: retryAtMs(answerOf(refusal), Date.now()),
       limit: 'server',
       server: 'answered',
     });
   }
   if (refusal && aboutUs.has(refusal.error)) {
-    const message = `The Bluesky server does not accept this service's registration${serverMessage}.`;
-    return new NetworkError('internal', message, options);
+    return failed('internal', `${notRegistered}${words}.`);
   }
 
   const message = refusal
-    ? `The Bluesky server did not renew the access (HTTP ${refusal.status})${serverMessage}.`
+    ? `The Bluesky server did not renew the access (HTTP ${refusal.status})${words}.`
     : 'The Bluesky server, or the directory of accounts, did not answer when the access was renewed.';
-  return new NetworkError('network_unavailable', message, {
-    ...options,
-    ...(refusal && { server: 'answered' }),
-  });
+  return failed('network_unavailable', message, refusal && { server: 'answered' });
 }
 
 const answerOf = ({ status, headers }: OAuthResponseError): EgressResponse => ({
