@@ -25,12 +25,10 @@ export type ActivityDeps = Pick<
   readonly now: () => Date;
 };
 
-type Own = 'networks' | 'storage' | 'workflows' | 'stopping' | 'log' | 'now';
-
 export const composeActivities = (
   { retentionDays }: Config,
   services: Composed,
-  own: Pick<ActivityDeps, Own>,
+  own: Pick<ActivityDeps, 'networks' | 'storage' | 'workflows' | 'stopping' | 'log' | 'now'>,
 ): ActivityDeps => ({
   ...services,
   oauth: services.networks.oauth,

@@ -11,28 +11,12 @@ const types = { KEYWORD: 2, DATETIME: 6, KEYWORD_LIST: 7 } as const;
  * Registers missing search attributes. If Temporal does not permit it, as Temporal Cloud, logs a warning; publishing
  * works without them. Safe to run concurrently.
  *
- * @returns whether Temporal has them.
+ * @returns whether Temporal has them; null if it does not respond.
  */
-export const ensureSearchAttributes = async (temporal: Temporal, log: Logger): Promise<boolean> =>
-  (await ensure(temporal, log)) === 'known';
-
-/** Repeats it each minute while Temporal does not respond. Resolves after the first attempt. @returns a function that stops it. */
-export async function keepSearchable(
+export async function ensureSearchAttributes(
   temporal: Temporal,
   log: Logger,
-  everyMs = 60_000,
-): Promise<() => Promise<void>> {
-  const { first, stop } = repeat(async () =>
-    (await ensure(temporal, log)) === 'unanswered' ? everyMs : null,
-  );
-  await first;
-  return stop;
-}
-
-async function ensure(
-  temporal: Temporal,
-  log: Logger,
-): Promise<'known' | 'refused' | 'unanswered'> {
+): Promise<boolean | null> {
   const { client, connection, namespace } = temporal;
   const { operatorService } = connection;
   try {
@@ -55,15 +39,28 @@ async function ensure(
       );
     }
 
-    return 'known';
+    return true;
   } catch (error) {
     const attributes = searchAttributeKeys.map(({ name, type }) => `${name} (${type})`);
     log.warn(
       { error: describeError(error), attributes },
       'the search attributes could not be checked: workflows may start without them',
     );
-    return hasGrpcCode(error, ...unanswered) ? 'unanswered' : 'refused';
+    return hasGrpcCode(error, ...unanswered) ? null : false;
   }
+}
+
+/** Repeats it each minute while Temporal does not respond. Resolves after the first attempt. @returns a function that stops it. */
+export async function keepSearchable(
+  temporal: Temporal,
+  log: Logger,
+  everyMs = 60_000,
+): Promise<() => Promise<void>> {
+  const { first, stop } = repeat(async () =>
+    (await ensureSearchAttributes(temporal, log)) === null ? everyMs : null,
+  );
+  await first;
+  return stop;
 }
 
 /** `notFound`: the namespace is being set up. A missing permission is not retried. */

@@ -160,14 +160,6 @@ const waits = new Set(['paced', 'endpoint_busy', 'too_early']);
 /** Types of failures that the activity itself logs, with their cause. */
 const logged = new Set(['internal', 'secret_unreadable']);
 
-const levels = {
-  TRACE: 'trace',
-  DEBUG: 'debug',
-  INFO: 'info',
-  WARN: 'warn',
-  ERROR: 'error',
-} as const;
-
 /** Forwards Temporal's messages to the log, without errors: Temporal's line would contain the full error. */
 export function temporalLogger(log: Logger): TemporalLogger {
   return new DefaultLogger('WARN', ({ level, message, meta }) => {
@@ -191,6 +183,9 @@ export function temporalLogger(log: Logger): TemporalLogger {
       return;
     }
 
-    log[levels[level]]({ temporal: { ...rest, error: name } }, message);
+    log[level.toLowerCase() as Lowercase<typeof level>](
+      { temporal: { ...rest, error: name } },
+      message,
+    );
   });
 }

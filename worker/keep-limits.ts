@@ -1,18 +1,14 @@
 import { sql } from 'kysely';
-import type { Orm } from '../db/orm.ts';
+import type { ActivityDeps } from '../activities/deps.ts';
 import { query } from '../db/query.ts';
 import type { ReadLimits } from '../networks/network-entry.ts';
 import { forEachLimit } from '../runtime/concurrency.ts';
-import type { Egress } from '../runtime/egress/egress.ts';
-import { describeError, type Logger } from '../runtime/logger.ts';
+import { describeError } from '../runtime/logger.ts';
 import { repeat } from '../runtime/timers.ts';
 
-type LimitsDeps = {
-  readonly orm: Orm;
-  readonly egress: Egress;
+type LimitsDeps = Pick<ActivityDeps, 'orm' | 'egress' | 'log' | 'now'> & {
+  /** By platform. */
   readonly limits: Readonly<Record<string, ReadLimits>>;
-  readonly log: Logger;
-  readonly now: () => Date;
 };
 
 /** Between requests to a server, between rounds, and between those while more are due than one takes. In milliseconds. */

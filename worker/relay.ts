@@ -139,9 +139,6 @@ export function startRelay(deps: RelayDeps): () => Promise<void> {
 const firstWaitMs = 1000;
 const longestWaitMs = 60_000;
 
-/** Largest number of rows kept. Older ones are retried without a wait. */
-const maxRows = 10_000;
-
 /** Backoff of rows that failed to sync, so that they do not delay others. @param now A clock in milliseconds. */
 export function retryBackoff(now: () => number = Date.now) {
   const rows = new Map<string, { readonly untilMs: number; readonly waitMs: number }>();
@@ -151,12 +148,7 @@ export function retryBackoff(now: () => number = Date.now) {
     add: (id: string, why: 'refused' | 'away'): void => {
       const before = rows.get(id)?.waitMs ?? firstWaitMs / 2;
       const waitMs = why === 'away' ? firstWaitMs : Math.min(before * 2, longestWaitMs);
-      rows.delete(id);
       rows.set(id, { untilMs: now() + waitMs, waitMs });
-      const [oldest] = rows.keys();
-      if (rows.size > maxRows && oldest !== undefined) {
-        rows.delete(oldest);
-      }
     },
     release: (id: string): void => void rows.delete(id),
   };

@@ -10,7 +10,7 @@ import {
   OtherSecretKeyError,
 } from '../db/installation.ts';
 import { prepareSchema, OtherSchemaError } from '../db/migrate.ts';
-import { createOrm, type Orm } from '../db/orm.ts';
+import { createOrm } from '../db/orm.ts';
 import { openNetworks } from '../networks/registry.ts';
 import { type Config, readConfig } from '../runtime/config/read-config.ts';
 import { readSettingsOrExit } from '../runtime/config/settings.ts';
@@ -22,9 +22,7 @@ import {
   logUnhandledErrors,
   untilStopSignal,
 } from '../runtime/process.ts';
-import type { Sealer } from '../runtime/secrets.ts';
 import { createStorage } from '../runtime/storage/create-storage.ts';
-import type { MediaStorage } from '../runtime/storage/media-storage.ts';
 import { version } from '../runtime/version.ts';
 import { untilRefreshed } from '../services/channels/current-grant.ts';
 import { composeServices } from '../services/compose.ts';
@@ -127,13 +125,9 @@ const connectWhenReady = (
 ): Promise<NativeConnection> =>
   retryUntilReady('Temporal', () => NativeConnection.connect(options), log, explain);
 
-type Database = {
+type Database = Pick<ActivityDeps, 'orm' | 'sealer' | 'log' | 'storage'> & {
   readonly config: Config;
-  readonly orm: Orm;
   readonly clock: DatabaseClock;
-  readonly sealer: Sealer;
-  readonly log: Logger;
-  readonly storage: MediaStorage;
 };
 
 /** Waits until the database is available and migrated. @returns the database's id. */

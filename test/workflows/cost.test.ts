@@ -107,10 +107,7 @@ async function world(t: ExecutionContext) {
   const networks = Object.fromEntries(fakes.map((network, index) => [`fake${index}`, network]));
   const receiver = await startReceiver(t);
   const punctual = await startApi(t, { networks, allowPorts: [receiver.port] });
-  await poll(
-    () => ensureSearchAttributes(punctual.temporal, testLog),
-    (known) => known,
-  );
+  await poll(() => ensureSearchAttributes(punctual.temporal, testLog), Boolean);
   await startWorkers(t, punctual);
   const client = await newClient(punctual);
   const channels: string[] = [];

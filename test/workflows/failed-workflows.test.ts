@@ -26,10 +26,7 @@ const test = needs('temporal');
 const shared = beforeTests(test, async (scope) => {
   const api = await startWebhooks(scope, { networks: fakeNetworksNamed('good', 'bad') });
   const { punctual } = api;
-  await poll(
-    () => ensureSearchAttributes(punctual.temporal, testLog),
-    (known) => known,
-  );
+  await poll(() => ensureSearchAttributes(punctual.temporal, testLog), Boolean);
   await startWorkers(scope, punctual);
   return api;
 });

@@ -28,10 +28,7 @@ const shared = beforeTests(test, async (scope) => {
     networks: fakeNetworksNamed('good', 'busy', 'refuses'),
   });
   const { punctual } = api;
-  await poll(
-    () => ensureSearchAttributes(punctual.temporal, testLog),
-    (known) => known,
-  );
+  await poll(() => ensureSearchAttributes(punctual.temporal, testLog), Boolean);
   await startWorkers(scope, punctual);
   return api;
 });
