@@ -122,7 +122,6 @@ const longestGoodbyeMs = 10_000;
 export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void> {
   const { log } = deps;
   const server = createApp(deps).listen(port, host, () => {
-    // With port 0 the system chooses one.
     const bound = server.address();
     const chosen = typeof bound === 'object' && bound ? bound.port : port;
     log.info({ version, address: `http://${host}:${chosen}` }, 'listening');
@@ -150,7 +149,6 @@ const mostConnections = 4096;
 /** How long headers may take, in milliseconds; Node looks every 30 s. Silent clients must not hold all connections. */
 const longestHeadersMs = 10_000;
 
-/** Sets the limits of connections, and the answer to invalid HTTP. */
 export function configure(server: Server): void {
   server.maxConnections = mostConnections;
   server.keepAliveTimeout = idleMs;

@@ -6,7 +6,6 @@ import type { ReplayLimit } from '../services/webhooks/replay-deliveries.ts';
 import type { DatabaseGate, ApiReadiness, SystemStatus } from './health/routes.ts';
 import type { Admission } from './http/admission.ts';
 
-/** Dependencies of the API, built once (`api/run-api.ts`). */
 export type ApiDeps = ServiceDeps & {
   /** Closed until the database is ready. */
   readonly gate: DatabaseGate;
@@ -14,16 +13,13 @@ export type ApiDeps = ServiceDeps & {
   readonly syncPost: (post: PostToSync) => void;
   /** Starts the refresh of a post's metrics in the background. After a failure the schedule refreshes them. */
   readonly refreshPost: (request: PostMetricsRequest) => void;
-  /** Whether this process can serve requests. */
   readonly readiness: () => Promise<ApiReadiness>;
-  /** The state of the whole system. */
   readonly status: () => Promise<SystemStatus>;
   readonly admission: Admission;
   /** Limits of each API key, in calls a minute. */
   readonly rateLimits: RateLimits;
   /** Counts refused secrets on the connect page. */
   readonly refusedSecrets: Refusals;
-  /** Counts the replays of each workspace. */
   readonly replays: ReplayLimit;
   /** Aborted when this process stops. Calls that wait then answer. */
   readonly stopping: AbortController;

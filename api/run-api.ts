@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
+import { createDatabaseClock } from '../db/database-clock.ts';
 import { explainDatabaseFailure } from '../db/database-errors.ts';
 import {
   checkStorage,
@@ -101,15 +101,7 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
   log.info('stopped');
 }
 
-type Opened = {
-  readonly deps: ApiDeps;
-  readonly clock: DatabaseClock;
-  readonly temporal: Temporal;
-  readonly close: () => Promise<void>;
-};
-
-/** Opens the dependencies of the API, with a function that closes them. */
-function open(config: Config, networks: Networks, log: Logger, staging: Staging): Opened {
+function open(config: Config, networks: Networks, log: Logger, staging: Staging) {
   const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
   const services = composeServices(config, networks, { orm, guardsNetworks: false });
   const clock = createDatabaseClock(orm, log);

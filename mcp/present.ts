@@ -55,7 +55,6 @@ const presentResult = (channel: Schemas['ChannelResult']) => ({
   retryable: channel.retryable,
 });
 
-/** The first channels, and how many others there are. */
 const firstRows = <Row>(rows: readonly Row[], present: (row: Row) => object) => ({
   channels: rows.slice(0, mostRows).map((row) => filled(present(row))),
   more_channels: rows.length > mostRows ? rows.length - mostRows : null,
@@ -78,7 +77,6 @@ function inZone(time: string | null, zone: string | null): string | null {
   return `${local}${minutes < 0 ? '-' : '+'}${clock}`;
 }
 
-/** @param timezone Of the request. */
 export const presentValidation = (
   { valid, warning, scheduled_at: due, channels }: Answer<'validatePost'>,
   timezone: string | null = null,

@@ -72,7 +72,6 @@ const answerOf = (result: object): CallToolResult => ({
   structuredContent: result as Record<string, unknown>,
 });
 
-/** A refusal in the API's own sentence. */
 function sentenceOf(error: unknown): string | null {
   if (error instanceof PunctualError) {
     const request = error.requestId === null ? '' : `, request ${error.requestId}`;

@@ -45,7 +45,6 @@ export const adds = { readOnlyHint: false, destructiveHint: false, idempotentHin
 /** Changes what is or will be public. */
 export const changes = { readOnlyHint: false, destructiveHint: true } as const;
 
-/** Rows of a list. */
 export const mostRows = 20;
 
 export const cursor = { ...text, description: '`next_cursor` of the page before' };

@@ -15,7 +15,6 @@ import {
   type Tool,
 } from './tool.ts';
 
-/** A cursor that counts rows. */
 const rowCursor = { ...cursor, pattern: '^\\d{1,9}$' };
 
 const platform = { ...text, description: 'Such as mastodon' };
@@ -123,7 +122,6 @@ export const tools: readonly Tool[] = [
   }),
 ];
 
-/** @throws AppError `invalid_request` that names the known networks. */
 function assertKnown(name: string, networks: readonly Schemas['Network'][]): void {
   const known = networks.map(({ platform: one }) => one);
   if (!(known as string[]).includes(name)) {

@@ -72,7 +72,6 @@ export const analyticsQuery = {
 
 const sum = nullable(number);
 
-/** Sums of metrics. A metric that a network does not report counts as 0. */
 const sumFields = {
   impressions: {
     ...nullable(number),
@@ -155,19 +154,18 @@ const channel = { channel_id: uuid, platform: oneOf(platforms), handle: text };
 
 export const daysQuery = { from: analyticsQuery.from, to: analyticsQuery.to } as const;
 
-const utcDay = {
-  description:
-    'The last day, in UTC. Today if left out. 366 days at most from `from`, both counted.',
-  schema: day,
-} as const;
+/** @param first Describes the first day. */
+const utcDays = (first: string) =>
+  ({
+    from: { description: `${first}. 29 days before \`to\` if left out.`, schema: day },
+    to: {
+      description:
+        'The last day, in UTC. Today if left out. 366 days at most from `from`, both counted.',
+      schema: day,
+    },
+  }) as const;
 
-export const historyQuery = {
-  from: {
-    description: 'The first day of reading, in UTC. 29 days before `to` if left out.',
-    schema: day,
-  },
-  to: utcDay,
-} as const;
+export const historyQuery = utcDays('The first day of reading, in UTC');
 
 const channelHistory = record({
   ...channel,
@@ -211,12 +209,7 @@ export const byChannelSchema = record({
 });
 
 export const bestTimesQuery = {
-  from: {
-    description:
-      'The first day, in UTC, by the time of publishing. 29 days before `to` if left out.',
-    schema: day,
-  },
-  to: utcDay,
+  ...utcDays('The first day, in UTC, by the time of publishing'),
   timezone: {
     description:
       'The time zone of the weekdays and hours, as an IANA name: `Europe/Berlin`. `from` and `to` are days in UTC.',

@@ -27,7 +27,6 @@ import {
 
 const route = routesWith({ tag: 'Channels', scope: 'channels' });
 
-/** The API's view of a channel. */
 const present = (
   deps: Pick<ApiDeps, 'networks' | 'sandboxUrl' | 'now'>,
   { channel, accessEndsAt }: FoundChannel,

@@ -55,9 +55,11 @@ export const channelSchema = record({
   created_at: dateTime,
 });
 
-/** Fields of the disconnect response and its event. */
+/** In events and in the answer of a disconnect. */
+export const channelFields = { id: uuid, platform: text, handle: text };
+
 export const disconnectedFields = {
-  channel: record({ id: uuid, platform: text, handle: text }),
+  channel: record(channelFields),
   scheduled_posts: {
     ...count,
     description:
@@ -119,7 +121,6 @@ export const checkAnswer = record({
   checked_at: { ...dateTime, description: 'When the network was asked.' },
 });
 
-/** Only the fields that are sent change. */
 export const editChannelSchema = fields({
   options: {
     ...nullable(anyFields),

@@ -92,7 +92,6 @@ const linkStatusAnswer = record({
   expires_at: dateTime,
 });
 
-/** For the OpenAPI document. */
 const connectExamples = {
   mastodon: {
     summary: 'A Mastodon account, with a return URL',
@@ -110,7 +109,6 @@ const connectExamples = {
 
 const route = routesWith({ tag: 'Channels', scope: 'channels' });
 
-/** @throws AppError `channel_not_allowed` */
 function assertMayConnect(caller: Caller, channelId: string | undefined): void {
   if (caller.channelIds !== null && channelId === undefined) {
     throw new AppError(

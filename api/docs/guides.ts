@@ -3,9 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Marked, type RendererObject } from 'marked';
 import { html, Html } from '../../runtime/html.ts';
 
-/** A page of `docs/`. */
 export type Guide = {
-  /** Its address. */
   readonly path: string;
   readonly title: string;
   readonly markdown: string;

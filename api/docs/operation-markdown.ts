@@ -1,17 +1,5 @@
 import type { Json } from '../openapi/document.ts';
-
-/** The parts of a schema that the pages show. */
-type Schema = {
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly format?: string;
-  readonly enum?: readonly unknown[];
-  readonly description?: string;
-  readonly anyOf?: readonly Schema[];
-  readonly items?: Schema;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-};
+import type { Schema } from '../openapi/example-of.ts';
 
 type Content = Readonly<
   Record<string, { readonly schema: Schema; readonly examples?: Readonly<Record<string, Example>> }>
@@ -19,7 +7,6 @@ type Content = Readonly<
 type Example = { readonly value: unknown };
 type Answer = { readonly $ref?: string; readonly description: string; readonly content?: Content };
 
-/** A call of the published document. */
 export type Operation = {
   readonly operationId: string;
   readonly tags: readonly string[];

@@ -10,7 +10,6 @@ import { readGuides, type Guide } from './guides.ts';
 import { operationMarkdown, type Operation } from './operation-markdown.ts';
 import { serveFile, staticFile, type StaticFile } from './static-file.ts';
 
-/** The response to `/`: where everything is. */
 const welcome = {
   name: 'Punctual',
   description,
@@ -143,7 +142,6 @@ async function serveScalar(ctx: Context): Promise<void> {
 const prefersMarkdown = (ctx: Context): boolean =>
   ctx.accepts('html', 'text/markdown') === 'text/markdown';
 
-/** A file that is made by its first request. */
 function later(type: string, make: () => Buffer | string): () => StaticFile {
   let made: StaticFile | undefined;
   return () => (made ??= staticFile(type, Buffer.from(make())));
@@ -166,7 +164,6 @@ function callsOf({ paths }: Json): Call[] {
   );
 }
 
-/** Files by address. Any other address is not served. */
 function filesOf(
   { components }: Json,
   calls: readonly Call[],

@@ -106,7 +106,6 @@ const eventsQuery = {
 
 const route = routesWith({ tag: 'Webhooks', scope: 'webhooks' });
 
-/** @throws AppError `invalid_request` that names the unknown types. */
 function readTypes(given: string): EventType[] {
   const known = (name: string): name is EventType =>
     (eventTypes as readonly string[]).includes(name);

@@ -44,7 +44,6 @@ export function healthRouter(deps: HealthDeps): Router {
 const isOk = (parts: Readonly<Record<string, string>>): boolean =>
   Object.values(parts).every((part) => part === 'ok');
 
-/** Calls `ask` at most once per `freshMs`. */
 function fresh<T>(ask: () => Promise<T>): () => Promise<T> {
   let last: { readonly atMs: number; readonly answer: Promise<T> } | undefined;
   return () => {
@@ -63,7 +62,6 @@ const deadlineMs = 2000;
 /** A worker polls at least once a minute. One without a poll for this long, in milliseconds, counts as gone. */
 const pollerAgeMs = 75_000;
 
-/** Readiness of this process: `ok`, or the problem in a few words. */
 export type ApiReadiness = { readonly postgresql: string };
 
 /** State of the whole system. Each part is `ok`, or its problem in a few words. */
@@ -118,7 +116,6 @@ export async function systemStatus(
   return { parts: { ...ready, temporal: 'ok', worker: alive ? 'ok' : 'none polls' }, backlog };
 }
 
-/** All counts use indexes that hold open posts only. */
 async function readBacklog(orm: Orm): Promise<Backlog | null> {
   const overdue = sql`${isOpenPost('p')}
     and ${dueAt('p')} < clock_timestamp() - interval '2 minutes'
@@ -146,15 +143,10 @@ async function readBacklog(orm: Orm): Promise<Backlog | null> {
   return Promise.race([counted, timeout]);
 }
 
-/** Keeps requests from the database until its schema is current and SECRET_KEY is verified. */
-export type DatabaseGate = {
-  readonly isOpen: () => boolean;
-  readonly open: () => void;
-  /** @throws AppError `unavailable` while the gate is closed. */
-  readonly assertOpen: () => void;
-};
+export type DatabaseGate = ReturnType<typeof createDatabaseGate>;
 
-export function createDatabaseGate(): DatabaseGate {
+/** Keeps requests from the database until its schema is current and SECRET_KEY is verified. */
+export function createDatabaseGate() {
   let isOpen = false;
   return {
     isOpen: () => isOpen,

@@ -4,7 +4,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { Quotas } from '../../domain/quotas.ts';
 import type { RateLimits } from '../../runtime/config/read-config.ts';
 import type { Caller, Operator } from '../../services/context.ts';
-import { createTurns, type InTurn } from '../../services/turns.ts';
+import { createTurns } from '../../services/turns.ts';
 import { clientAddress, originOf } from '../rate-limits/client-address.ts';
 import {
   createConcurrencyLimit,
@@ -14,30 +14,6 @@ import {
   type Standing,
 } from '../rate-limits/limiter.ts';
 import { authenticator, rightsReader, wrongKey } from './authenticate.ts';
-
-/** Decides whether a call may begin, and whether it may go on. */
-export type Admission = {
-  readonly admit: Admit;
-  /** Reads the rights of an admitted caller's key again. @throws AppError `unauthorized` when the key has ended. */
-  readonly readAgain: <C extends Caller | Operator>(caller: C) => Promise<C>;
-  /** Takes a slot of the workspace for a call with a large body. @throws AppError `rate_limited` */
-  readonly holdLargeBody: (ctx: Context, workspaceId: string) => void;
-  /** Runs a call that changes, validates or lists whole posts when its turn among those of the workspace comes. */
-  readonly inTurn: InTurn;
-  /** Calls of a key in its current minute, in this process. */
-  readonly callsOf: (keyId: string) => Promise<{ requests: number; writes: number }>;
-};
-
-/**
- * Authenticates a call and applies the rate limits. From an address that sent many wrong keys a valid one is still
- * accepted, since clients may share an address.
- */
-type Admit = (
-  ctx: Context,
-  isWrite: boolean,
-  /** `waits`: takes a slot for waiting calls. `isForOperators`: needs an operator key. */
-  kind?: { readonly waits?: boolean | undefined; readonly isForOperators?: boolean | undefined },
-) => Promise<Caller | Operator>;
 
 // Simultaneous calls in this process: of a key that wait for events, which take no slots from its other calls; of a
 // workspace with a large body; of a workspace that change, validate or list whole posts.
@@ -52,6 +28,12 @@ const mostOfPosts = 3;
 /** A workspace has the calls of so many keys with all its keys, so that keys that make keys gain nothing. */
 const keysWorth = 10;
 
+type Kind = {
+  /** Takes a slot for waiting calls. */
+  readonly waits?: boolean | undefined;
+  readonly isForOperators?: boolean | undefined;
+};
+
 type Allowances = {
   /** Concurrent requests of a key in this process; 0 is unlimited. */
   readonly maxConcurrent: number;
@@ -59,36 +41,29 @@ type Allowances = {
   readonly quotas: Quotas;
 };
 
-/** @param assertOpen Throws while the database is not ready. */
 export function createAdmission(
   pool: Pool,
   limits: RateLimits,
   { maxConcurrent, quotas }: Allowances,
   assertOpen: () => void = () => undefined,
-): Admission {
+) {
   const takeSlot = createConcurrencyLimit(maxConcurrent, 'with this API key');
   const takeWaitingSlot = createConcurrencyLimit(mostWaiting, 'with this API key');
   const holdLargeBody = createConcurrencyLimit(mostLarge, 'of this workspace with a large body');
-  const wrongKeyPolicy = { name: 'wrong-keys', quota: limits.wrongKeys };
   const calls = callCounter(
     { name: 'requests', quota: limits.requests },
     { name: 'writes', quota: limits.writes },
   );
   const countInWorkspace = workspaceLimit(limits);
-  const wrongKeys = createLimiter(wrongKeyPolicy);
+  const refuseWrongKey = wrongKeyRefusal(limits);
   const authenticate = authenticator(pool, quotas, assertOpen);
 
-  async function refuseWrongKey(ctx: Context): Promise<never> {
-    const standing = await wrongKeys.count(clientAddress(ctx.ip));
-    if (standing.refused) {
-      ctx.set(rateLimitHeaders([wrongKeyPolicy], [standing]));
-      throw tooMany(standing, 'calls with a wrong API key from your address');
-    }
-
-    throw wrongKey();
-  }
-
-  const admit: Admit = async (ctx, isWrite, { waits = false, isForOperators = false } = {}) => {
+  /** Authenticates a call and applies the rate limits. */
+  async function admit(
+    ctx: Context,
+    isWrite: boolean,
+    { waits = false, isForOperators = false }: Kind = {},
+  ): Promise<Caller | Operator> {
     const known = await authenticate(ctx.get('authorization'));
     if (!known) {
       return refuseWrongKey(ctx);
@@ -112,11 +87,19 @@ export function createAdmission(
 
     (waits ? takeWaitingSlot : takeSlot)(ctx, known.keyId);
     return { ...(known.caller ?? { operatorKeyId: known.keyId }), ...originOf(ctx) };
+  }
+
+  return {
+    admit,
+    /** Throws `unauthorized` when the key of an admitted caller has ended. */
+    readAgain: rightsReader(pool, quotas),
+    holdLargeBody,
+    inTurn: createTurns(mostOfPosts),
+    callsOf: calls.of,
   };
-  const inTurn = createTurns(mostOfPosts);
-  const readAgain = rightsReader(pool, quotas);
-  return { admit, readAgain, holdLargeBody, inTurn, callsOf: calls.of };
 }
+
+export type Admission = ReturnType<typeof createAdmission>;
 
 /** Counts the calls of each key or workspace. One beyond the quota of requests does not count as a write. */
 function callCounter(requests: Policy, writes: Policy) {
@@ -134,7 +117,6 @@ function callCounter(requests: Policy, writes: Policy) {
   };
 }
 
-/** Counts the calls of a workspace with all its keys. */
 function workspaceLimit({ requests, writes }: RateLimits) {
   const { count, policies } = callCounter(
     { name: 'workspace-requests', quota: keysWorth * requests },
@@ -147,6 +129,21 @@ function workspaceLimit({ requests, writes }: RateLimits) {
       ctx.set(rateLimitHeaders(policies, [refusal]));
       throw tooMany(refusal, 'calls of this workspace with all its API keys');
     }
+  };
+}
+
+/** From an address that sent many wrong keys a valid one is still accepted, since clients may share an address. */
+function wrongKeyRefusal({ wrongKeys: quota }: RateLimits) {
+  const policy = { name: 'wrong-keys', quota };
+  const calls = createLimiter(policy);
+  return async (ctx: Context): Promise<never> => {
+    const standing = await calls.count(clientAddress(ctx.ip));
+    if (standing.refused) {
+      ctx.set(rateLimitHeaders([policy], [standing]));
+      throw tooMany(standing, 'calls with a wrong API key from your address');
+    }
+
+    throw wrongKey();
   };
 }
 

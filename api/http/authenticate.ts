@@ -139,7 +139,6 @@ export const wrongKey = (): AppError =>
     'This API key is unknown, has expired or was revoked. Check the address of the service. GET /api/v1/keys lists keys, if you have another with the scope keys; the operator of the service can make one.',
   );
 
-/** Returns a function that reads the rights of an admitted caller's key again, without counting a call. */
 export function rightsReader(
   pool: Pool,
   quotas: Quotas,

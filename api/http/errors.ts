@@ -54,7 +54,6 @@ export const httpStatusOf: Readonly<Record<ErrorCode, number>> = {
   unavailable: 503,
 };
 
-/** The body of every error response. */
 export const errorSchema = fields(
   {
     error: { ...text, description: 'A sentence for people.' },
@@ -145,7 +144,6 @@ function answer(ctx: Context, error: AppError, cause: unknown, logFailure: LogFa
   logFailure(ctx, error, cause);
 }
 
-/** Logs the cause of a response with a status of 500 or above. */
 export type LogFailure = (ctx: Context, error: AppError, cause: unknown) => void;
 
 /** The least time between two lines on `unavailable`, in milliseconds. */

@@ -14,7 +14,6 @@ import { readMultipart } from './read-multipart.ts';
 import { queryReader } from './read-query.ts';
 import type { Answer, Request, Route } from './route.ts';
 
-/** Path prefix of all routes. */
 const prefix = '/api/v1';
 
 /** Builds a router that authenticates, validates the request and runs the use case. */
@@ -81,7 +80,6 @@ function handlerOf(route: Route, deps: ApiDeps) {
   };
 }
 
-/** @throws AppError `scope_missing` */
 function assertMayCall(caller: Pick<Caller, 'scopes'>, { scope }: Route): void {
   if (scope !== null) {
     assertScope(caller, scope);

@@ -30,7 +30,6 @@ export async function readBody(ctx: Context, reading?: Reading): Promise<unknown
 /** In bytes. */
 const largeLength = 64 * 1024;
 
-/** @throws AppError `invalid_request` */
 export function refuseNoBody(schema: object): never {
   const required =
     'required' in schema ? ` with ${[schema.required].flat().join(', ')}` : ', at least {}';
@@ -52,7 +51,6 @@ export function assertNoBody(body: unknown, query: object): void {
   throw new AppError('invalid_request', `This call takes no body.${next}`);
 }
 
-/** @throws AppError `unsupported_media_type` */
 function assertJson(ctx: Context): void {
   const charset = /;\s*charset\s*=\s*"?(?<name>[^\s";]*)/iv.exec(ctx.get('content-type'))?.groups;
   if (!ctx.is('application/json') || !/^(?:utf-?8)?$/iv.test(charset?.['name'] ?? '')) {
@@ -63,7 +61,6 @@ function assertJson(ctx: Context): void {
   }
 }
 
-/** @throws AppError `unsupported_media_type` for a compressed body. */
 export function assertUncompressed(ctx: Context): void {
   if (!/^(?:identity)?$/iv.test(ctx.get('content-encoding'))) {
     throw new AppError(
@@ -130,7 +127,6 @@ function excessOf(body: unknown): string | null {
 
 const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** Limit of a JSON body. */
 const maxBytes = 1024 * 1024;
 
 /** How long a whole body may take, in milliseconds. Uploads have their own limit. */

@@ -76,7 +76,6 @@ function unreadable(value: unknown, { schema }: QuerySpec): string | null {
 
 const plainNumber = /^-?(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?$/v;
 
-/** Parses a number where the schema expects one. */
 const read = (value: string, spec: QuerySpec | undefined): unknown =>
   isNumeric(spec?.schema ?? {}) ? Number(value) : value;
 

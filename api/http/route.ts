@@ -32,7 +32,6 @@ export type Answer = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** A header in the OpenAPI document. */
 export type HeaderSpec = { readonly description: string; readonly schema: TSchema };
 
 /** The `Location` header of a response that created a resource. */
@@ -56,7 +55,6 @@ export type Examples = Readonly<
 
 export type AnswerSpec = {
   readonly description: string;
-  /** JSON Schema of the body. */
   readonly schema: TSchema;
   /** Headers that this response always has, in addition to the common ones. */
   readonly headers?: Readonly<Record<string, HeaderSpec>>;
@@ -79,9 +77,7 @@ export const accepted = <const S extends TSchema>(description: string, schema: S
 /** The body of an answer to a call that deletes. */
 export const deletedAnswer = record({ ok: { type: 'boolean', const: true }, id: uuid });
 
-/** The query parameters of a route, by name. */
 type QuerySpecs = Readonly<Record<string, QuerySpec>>;
-/** The successful responses of a route, by status. */
 type AnswerSpecs = Readonly<Record<number, AnswerSpec>>;
 
 /** One route as data. The server and the OpenAPI document are built from the same list. */
@@ -120,12 +116,10 @@ export type Route = {
 
 type BodyKind = Route['bodyKind'];
 
-/** The values of a route's query parameters. */
 type QueryOf<Q extends QuerySpecs> = {
   readonly [Name in keyof Q]?: Value<Q[Name]['schema']>;
 };
 
-/** What the routes of a resource have in common. */
 type Shared = Pick<Route, 'tag'> & Partial<Pick<Route, 'scope' | 'isForOperators'>>;
 
 /** A request, typed by the schemas of its route. A multipart body is not read yet. */
@@ -140,7 +134,6 @@ type RequestOf<
   readonly body: K extends 'multipart' ? undefined : Value<B>;
 };
 
-/** A response, typed by the route. */
 type AnswerOf<A extends AnswerSpecs> = {
   readonly [Status in keyof A & number]: Omit<Answer, 'status' | 'body'> & {
     readonly status: Status;

@@ -8,7 +8,6 @@ const connect = 'Send POST /api/v1/channels/connect to connect an account.';
 const now = 'schedule_in_minutes: 0 to publish now';
 const health = '/livez, /readyz and /status are outside of /api/v1.';
 
-/** The call that people mean by a method and a path. */
 const meantBy: readonly (readonly [RegExp, string])[] = [
   [/^POST channels$|(?:^| )(?:channels\/[^\/]+\/)?connect$/v, connect],
   [/^POST posts\/[^\/]+\/duplicate$/v, 'Send POST /api/v1/posts/{id}/copy.'],
@@ -65,7 +64,6 @@ const inWords = (names: readonly string[]): string =>
 
 type Paths = readonly (readonly string[])[];
 
-/** @returns undefined when no known path is near. */
 function nextStep(given: readonly string[], paths: Paths): string | undefined {
   for (let length = given.length; length > 0; length -= 1) {
     const found = nearestPath(given.slice(0, length), paths);

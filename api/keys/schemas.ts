@@ -65,7 +65,6 @@ const given = {
 
 export const createKeySchema = fields(given, ['name', 'scopes']);
 
-/** A key that an operator creates. */
 export const workspaceKeySchema = fields({
   name: given.name,
   scopes: given.scopes,
@@ -75,7 +74,6 @@ export const workspaceKeySchema = fields({
 /** Fields that are sent change; null clears. */
 export const editKeySchema = fields({ ...given });
 
-/** Maps the body of a creation or an edit. */
 export const keyInput = <B extends Value<typeof editKeySchema>>({
   channel_ids: ids,
   expires_at: at,

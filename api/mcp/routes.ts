@@ -1,5 +1,13 @@
-import { Router, type RouterContext } from '@koa/router';
 import type Koa from 'koa';
+import {
+  createServer,
+  request,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type RequestListener,
+} from 'node:http';
+import { duplexPair } from 'node:stream';
+import { Router, type RouterContext } from '@koa/router';
 import { AppError } from '../../domain/errors.ts';
 import { describeError } from '../../runtime/logger.ts';
 import type { ClientOptions } from '../../sdk/src/index.ts';
@@ -8,7 +16,6 @@ import type { ApiDeps } from '../deps.ts';
 import { clientSignalOf } from '../http/mount.ts';
 import { readBody } from '../http/read-body.ts';
 import { createConcurrencyLimit } from '../rate-limits/limiter.ts';
-import { inProcess } from './in-process.ts';
 
 /** Of a message, in bytes. The library checks each field of it, which costs 3 ms for a thousand. */
 const mostBytes = 512 * 1024;
@@ -74,15 +81,72 @@ async function openHandler({ publicUrl, log }: McpDeps): Promise<Handler> {
   const { Punctual } = await import('../../sdk/src/index.ts');
   const hosts = [new URL(publicUrl).hostname, ...mcp.localhostAllowedHostnames()];
   const report = (error: unknown) => log.error({ error: describeError(error) }, 'MCP tool failed');
-  return async (request, message, api) => {
+  return async (asked, message, api) => {
     const handler = mcp.createMcpHandler(() => createMcpServer(new Punctual(api), report), {
       maxSubscriptions: 0, // The list of tools never changes.
       onerror: ({ name }) => log.debug({ name }, 'MCP message refused'),
     });
     return (
-      mcp.hostHeaderValidationResponse(request, hosts) ??
-      mcp.originValidationResponse(request, hosts) ??
-      (await handler.fetch(request, { parsedBody: message }))
+      mcp.hostHeaderValidationResponse(asked, hosts) ??
+      mcp.originValidationResponse(asked, hosts) ??
+      (await handler.fetch(asked, { parsedBody: message }))
     );
   };
+}
+
+/**
+ * Makes a `fetch` that calls the API of this process over a connection in memory. A tool call is thus authenticated,
+ * limited, validated, audited and logged as any other, with the client's address and the id of its request.
+ */
+function inProcess(answer: RequestListener): (from: From) => Fetch {
+  const server = createServer(answer);
+  return ({ client, requestId }) =>
+    async (input, init = {}) => {
+      const [near, far] = duplexPair();
+      server.emit('connection', Object.assign(far, { remoteAddress: client.socket.remoteAddress }));
+      const forwarded = client.headers['x-forwarded-for'];
+      const headers = {
+        ...(init.headers as Record<string, string>),
+        'X-Request-Id': requestId,
+        ...(forwarded === undefined ? {} : { 'X-Forwarded-For': forwarded }),
+      };
+      return exchange(String(input), { ...init, headers }, near);
+    };
+}
+
+type Fetch = NonNullable<ClientOptions['fetch']>;
+
+type From = {
+  readonly client: IncomingMessage;
+  readonly requestId: string;
+};
+
+function exchange(
+  url: string,
+  init: Omit<RequestInit, 'headers'> & { readonly headers: OutgoingHttpHeaders },
+  near: ReturnType<typeof duplexPair>[0],
+): Promise<Response> {
+  const { method = 'GET', headers, body, signal } = init;
+  return new Promise((resolve, reject) => {
+    const options = { method, headers, createConnection: () => near };
+    const call = request(url, signal ? { ...options, signal } : options, async (answer) => {
+      try {
+        const chunks = await answer.toArray();
+        resolve(responseOf(answer, Buffer.concat(chunks)));
+      } catch (error) {
+        reject(error);
+      }
+    });
+    call.on('error', reject).end(body);
+  });
+}
+
+function responseOf(
+  { statusCode = 500, headersDistinct }: IncomingMessage,
+  body: Buffer,
+): Response {
+  const headers = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
+  return new Response(body, { status: statusCode, headers });
 }

@@ -42,13 +42,11 @@ const presentMedia = (publicUrl: string, file: MediaFile): MediaView => ({
   created_at: file.createdAt.toISOString(),
 });
 
-/** Reads an upload from a multipart body. */
 const uploadReader =
   ({ readMultipart }: Pick<Request, 'readMultipart'>): ReadUpload =>
   async (target) =>
     fileFieldsOf(await readMultipart(target));
 
-/** @throws AppError `invalid_media` without a file; `invalid_request` for unknown or repeated fields. */
 function fileFieldsOf({ fields, files }: Multipart): Awaited<ReturnType<ReadUpload>> {
   const { name, alt_text: given, ...others } = fields;
   const altText = plainTexts(given);

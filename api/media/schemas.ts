@@ -45,6 +45,12 @@ export const mediaListSchema = record({
   next_cursor: { ...nullable(text), description: 'For the next page; null at the end.' },
 });
 
+const altText = {
+  ...text,
+  maxLength: longestAltText,
+  description: 'Alt text, for people who cannot see the file.',
+} as const;
+
 export const uploadSchema = fields(
   {
     file: {
@@ -55,11 +61,7 @@ export const uploadSchema = fields(
       description: 'JPEG, PNG, GIF, WebP, MP4, MOV or WebM, of 200 MB at most.',
     },
     name: { ...text, description: "Replaces the file's own name." },
-    alt_text: {
-      ...text,
-      maxLength: longestAltText,
-      description: 'Alt text, for people who cannot see the file.',
-    },
+    alt_text: altText,
   },
   ['file'],
 );
@@ -68,16 +70,11 @@ export const importSchema = fields(
   {
     url: { ...text, description: 'A public https link to an image or a video of at most 200 MB.' },
     name: { ...text, description: 'Replaces the name in the URL.' },
-    alt_text: {
-      ...text,
-      maxLength: longestAltText,
-      description: 'Alt text, for people who cannot see the file.',
-    },
+    alt_text: altText,
   },
   ['url'],
 );
 
-/** Only the fields that are sent change. */
 export const editMediaSchema = fields({
   alt_text: {
     ...nullable(text),
@@ -97,7 +94,6 @@ export const mediaQuery = {
   ...pageQuery('files', maxMediaPage),
 } as const;
 
-/** Answers of the calls that store one file. */
 export const storedFile = answersOnce(
   mediaAnswer,
   'The file.',

@@ -147,7 +147,6 @@ const all = ({ rules, networks }: ApiDeps): NetworkView[] =>
     describeNetwork(platform, { rules: own, oauth: networks.oauth[platform] }, {}),
   );
 
-/** @throws AppError `invalid_channel_ids` */
 async function ofChannel(
   { orm, rules, networks }: ApiDeps,
   caller: Pick<Caller, 'workspaceId' | 'channelIds'>,

@@ -13,110 +13,98 @@ import {
 import { disabledReasons } from '../../domain/webhook-deliveries.ts';
 import { platforms } from '../../networks/registry.ts';
 import { refreshStates } from '../../db/analytics/mark-due.ts';
-import { metricFields, postAnalyticsSchema, sums } from '../analytics/schemas.ts';
-import { channelSchema, editChannelSchema } from '../channels/schemas.ts';
+import * as analytics from '../analytics/schemas.ts';
+import * as channels from '../channels/schemas.ts';
 import { errorSchema } from '../http/errors.ts';
 import type { HeaderSpec } from '../http/route.ts';
 import { usedLimitSchema } from '../workspace/routes.ts';
-import {
-  createWorkspaceSchema,
-  editWorkspaceSchema,
-  quotasEditSchema,
-  quotasSchema,
-  workspaceSchema,
-} from '../workspaces/schemas.ts';
-import { actorSchema, auditEntrySchema } from '../audit/routes.ts';
+import * as workspaces from '../workspaces/schemas.ts';
+import * as audit from '../audit/routes.ts';
 import { actorTypes, auditActions } from '../../db/audit.ts';
-import {
-  createdKeySchema,
-  createKeySchema,
-  editKeySchema,
-  keySchema,
-  workspaceKeySchema,
-} from '../keys/schemas.ts';
-import { editMediaSchema, mediaFileSchema, uploadSchema } from '../media/schemas.ts';
-import { fileKindSchema, networkSchema, textLimitSchema } from '../networks/routes.ts';
-import { createPostSchema, editPostSchema, threadPart } from '../../services/posts/post-request.ts';
-import { postListItemSchema, postTarget, validatedChannelSchema } from '../posts/schemas.ts';
+import * as keys from '../keys/schemas.ts';
+import * as media from '../media/schemas.ts';
+import * as networks from '../networks/routes.ts';
+import * as requests from '../../services/posts/post-request.ts';
+import * as posts from '../posts/schemas.ts';
 import { optionsOfNetworks } from './fields.ts';
-import {
-  attempt,
-  createdEndpointSchema,
-  createEndpointSchema,
-  deliverySchema,
-  editEndpointSchema,
-  endpointSchema,
-  lastDelivery,
-  testedDeliverySchema,
-} from '../webhooks/schemas.ts';
+import * as webhooks from '../webhooks/schemas.ts';
 
 /** By name, each with its description. */
 type Named<T> = Readonly<Record<string, readonly [T, string]>>;
 
 /** Each name becomes a type in generated clients. Other objects are named after their place (`name-schemas.ts`). */
 export const namedSchemas: Named<object> = {
-  Channel: [channelSchema, 'A connected social account.'],
-  ChannelEdit: [editChannelSchema, 'Changes of a channel. Only the fields that are sent change.'],
-  Network: [networkSchema, 'The limits and options of a network.'],
-  TextLimit: [textLimitSchema, 'A limit of each text.'],
-  FileKind: [fileKindSchema, 'Files of one kind, with their limits.'],
+  Channel: [channels.channelSchema, 'A connected social account.'],
+  ChannelEdit: [
+    channels.editChannelSchema,
+    'Changes of a channel. Only the fields that are sent change.',
+  ],
+  Network: [networks.networkSchema, 'The limits and options of a network.'],
+  TextLimit: [networks.textLimitSchema, 'A limit of each text.'],
+  FileKind: [networks.fileKindSchema, 'Files of one kind, with their limits.'],
   Post: [postSchema, 'A post, and its outcome on each channel.'],
   PostFile: [postFile, 'A file of a post.'],
   ChannelResult: [channelResultSchema, 'A post on one of its channels.'],
-  NewPost: [createPostSchema, 'A post to create.'],
-  ThreadPart: [threadPart, 'A part of a thread with files of its own.'],
+  NewPost: [requests.createPostSchema, 'A post to create.'],
+  ThreadPart: [requests.threadPart, 'A part of a thread with files of its own.'],
   VideoOptions: [videoFields, 'Settings of a video.'],
   PostEdit: [
-    editPostSchema,
+    requests.editPostSchema,
     'Changes of a post. Only the fields that are sent change; null clears a field.',
   ],
-  PostListItem: [postListItemSchema, 'A post in a list.'],
-  PostTarget: [postTarget, 'The status of a post on a channel.'],
-  ValidatedChannel: [validatedChannelSchema, 'The verdict of a network about the post.'],
+  PostListItem: [posts.postListItemSchema, 'A post in a list.'],
+  PostTarget: [posts.postTarget, 'The status of a post on a channel.'],
+  ValidatedChannel: [posts.validatedChannelSchema, 'The verdict of a network about the post.'],
   ContentFault: [contentFault, 'A rule of a network that the post breaks.'],
   PostWarning: [postWarning, 'A warning about a post or about one of its channels.'],
-  MediaFile: [mediaFileSchema, 'A file of the media library.'],
-  NewMediaFile: [uploadSchema, 'A file to upload.'],
-  MediaFileEdit: [editMediaSchema, 'Changes of a file. Only the fields that are sent change.'],
-  Webhook: [endpointSchema, 'A webhook endpoint.'],
-  CreatedWebhook: [createdEndpointSchema, 'A webhook endpoint with its signing secret.'],
-  NewWebhook: [createEndpointSchema, 'A webhook endpoint to create.'],
+  MediaFile: [media.mediaFileSchema, 'A file of the media library.'],
+  NewMediaFile: [media.uploadSchema, 'A file to upload.'],
+  MediaFileEdit: [
+    media.editMediaSchema,
+    'Changes of a file. Only the fields that are sent change.',
+  ],
+  Webhook: [webhooks.endpointSchema, 'A webhook endpoint.'],
+  CreatedWebhook: [webhooks.createdEndpointSchema, 'A webhook endpoint with its signing secret.'],
+  NewWebhook: [webhooks.createEndpointSchema, 'A webhook endpoint to create.'],
   WebhookEdit: [
-    editEndpointSchema,
+    webhooks.editEndpointSchema,
     'Changes of a webhook endpoint. Only the fields that are sent change.',
   ],
   UsedLimit: [usedLimitSchema, 'How much of a limit is used.'],
   Workspace: [
-    workspaceSchema,
+    workspaces.workspaceSchema,
     'A customer: its posts, accounts and files are separate from those of others.',
   ],
-  NewWorkspace: [createWorkspaceSchema, 'A workspace to create.'],
+  NewWorkspace: [workspaces.createWorkspaceSchema, 'A workspace to create.'],
   WorkspaceEdit: [
-    editWorkspaceSchema,
+    workspaces.editWorkspaceSchema,
     'Changes of a workspace. Only the fields that are sent change.',
   ],
-  WorkspaceQuotas: [quotasSchema, 'The limits of a workspace.'],
-  WorkspaceQuotasEdit: [quotasEditSchema, 'Limits to set. Null returns to the default.'],
-  AuditEntry: [auditEntrySchema, 'A change, and who made it.'],
-  AuditActor: [actorSchema, 'Who made a change.'],
-  NewWorkspaceKey: [workspaceKeySchema, 'An API key to create in a workspace.'],
-  ApiKey: [keySchema, 'An API key, without the key itself.'],
-  CreatedApiKey: [createdKeySchema, 'A new API key, with the key itself.'],
-  NewApiKey: [createKeySchema, 'An API key to create.'],
-  ApiKeyEdit: [editKeySchema, 'Changes of an API key. Only the fields that are sent change.'],
-  PostAnalytics: [postAnalyticsSchema, 'The metrics of a published post.'],
+  WorkspaceQuotas: [workspaces.quotasSchema, 'The limits of a workspace.'],
+  WorkspaceQuotasEdit: [workspaces.quotasEditSchema, 'Limits to set. Null returns to the default.'],
+  AuditEntry: [audit.auditEntrySchema, 'A change, and who made it.'],
+  AuditActor: [audit.actorSchema, 'Who made a change.'],
+  NewWorkspaceKey: [keys.workspaceKeySchema, 'An API key to create in a workspace.'],
+  ApiKey: [keys.keySchema, 'An API key, without the key itself.'],
+  CreatedApiKey: [keys.createdKeySchema, 'A new API key, with the key itself.'],
+  NewApiKey: [keys.createKeySchema, 'An API key to create.'],
+  ApiKeyEdit: [keys.editKeySchema, 'Changes of an API key. Only the fields that are sent change.'],
+  PostAnalytics: [analytics.postAnalyticsSchema, 'The metrics of a published post.'],
   Metrics: [
-    metricFields,
+    analytics.metricFields,
     'Metrics as the network reported them. One that it does not report is absent.',
   ],
   MetricSums: [
-    sums,
+    analytics.sums,
     'Sums of metrics: null when none were read yet. A metric that a network does not report counts as 0.',
   ],
-  Delivery: [deliverySchema, 'An event on its way to an endpoint.'],
-  DeliveryAttempt: [attempt, 'One request of a delivery.'],
-  LastDelivery: [lastDelivery, 'The newest delivery of an endpoint.'],
-  TestedDelivery: [testedDeliverySchema, 'The delivery of a test event, with the response to it.'],
+  Delivery: [webhooks.deliverySchema, 'An event on its way to an endpoint.'],
+  DeliveryAttempt: [webhooks.attempt, 'One request of a delivery.'],
+  LastDelivery: [webhooks.lastDelivery, 'The newest delivery of an endpoint.'],
+  TestedDelivery: [
+    webhooks.testedDeliverySchema,
+    'The delivery of a test event, with the response to it.',
+  ],
   ApiError: [errorSchema, 'The body of every error response.'],
   ...optionsOfNetworks,
 };

@@ -19,7 +19,6 @@ export function openapiRouter(document: Json): Router {
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** The parts of a document that `openAnswers` reads. */
 type Document = Json & {
   /** By path and method. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
@@ -132,7 +131,6 @@ function opened(value: unknown, isEnum: (name: string) => boolean): unknown {
 const flattened = (anyOf: readonly Json[]): readonly Json[] =>
   anyOf.flatMap((one) => (Array.isArray(one['anyOf']) ? (one['anyOf'] as Json[]) : [one]));
 
-/** Names of the schemas that requests use, at any depth. */
 function schemasOfRequests(document: Document): Set<string> {
   const { schemas } = document.components;
   const found = new Set<string>();
@@ -157,7 +155,6 @@ const namesIn = (value: unknown): string[] =>
     ({ groups }) => groups?.['name'] ?? '',
   );
 
-/** Builds the Operation Object of a route. */
 function operationOf(schemas: SchemaNames, route: Route): Json {
   const { operationId, tag, summary, scope, answers } = route;
   const name = pascal(operationId);
@@ -240,7 +237,6 @@ function bodyOf(
   return { requestBody: { required: isBodyOptional !== true, content } };
 }
 
-/** Of a body for which the route has no examples. */
 const examplesOf = (schema: object): Examples => ({
   example: { value: exampleOf(schema) as object },
 });

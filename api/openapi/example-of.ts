@@ -1,13 +1,16 @@
-/** A JSON Schema, as far as it is read here. */
-type Schema = {
+/** A JSON Schema, as far as the document needs it. */
+export type Schema = {
+  readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly format?: string;
+  readonly description?: string;
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly minimum?: number;
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
   readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
 };
 
 /** Ids by what has them. */

@@ -90,7 +90,6 @@ const exampleOf = (code: ErrorCode): object => {
   return { value: { error, code, ...details } };
 };
 
-/** When each error occurs. */
 const errorDescriptions: Readonly<Record<ErrorCode, string>> = {
   empty_body: 'There is neither a text nor media, or one of the texts is blank.',
   invalid_channel_ids:

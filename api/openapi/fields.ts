@@ -14,7 +14,6 @@ export const channelOptions = { anyOf: platforms.map((platform) => rules[platfor
 const optionsName = (platform: Platform): string =>
   `${platform.charAt(0).toUpperCase()}${platform.slice(1)}Options`;
 
-/** The options of each network, by the name of their schema. */
 export const optionsOfNetworks = Object.fromEntries(
   platforms.map((platform) => [
     optionsName(platform),

@@ -33,7 +33,6 @@ const singular = (name: string): string =>
 export class SchemaNames {
   readonly #made = new Map<string, { readonly of: unknown; readonly schema: Schema }>();
 
-  /** The `components.schemas` of all schemas that were referred to. */
   components(): Readonly<Record<string, Schema>> {
     return Object.fromEntries([...this.#made].map(([name, { schema }]) => [name, schema]));
   }

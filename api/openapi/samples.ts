@@ -6,7 +6,6 @@ type Sample = { readonly lang: string; readonly label: string; readonly source: 
 
 type Call = {
   readonly route: Route;
-  /** Of the body, in the document. */
   readonly schema: string | undefined;
   readonly body: object | undefined;
 };

@@ -1,7 +1,7 @@
 import { dateTime, record, text, uuid } from '../../domain/json-schema.ts';
 import { postSchema } from '../../domain/post-view.ts';
 import { eventTypes, type EventType } from '../../domain/statuses.ts';
-import { disconnectedFields } from '../channels/schemas.ts';
+import { channelFields, disconnectedFields } from '../channels/schemas.ts';
 import { examplePost } from '../posts/examples.ts';
 import { postAnswer } from '../posts/schemas.ts';
 import { blueskyChannel, mastodonChannel, exampleOf, ids } from './example-of.ts';
@@ -110,7 +110,6 @@ const header = (name: string, description: string, schema: object, required = tr
 
 type EventSpec = {
   readonly when: string;
-  /** Further information for receivers. */
   readonly more: string;
   /** JSON Schema of the event's `data`: a post unless given. */
   readonly schema?: object;
@@ -122,10 +121,10 @@ const unconfirmedToo =
   'An `unconfirmed` channel counts as failed, but the network may have its post. A program that posts again could create a duplicate: check `channels[].status` first, and `url`, which a failed channel has if parts of the post are live. `POST /posts/{id}/retry` sends the post again to failed channels only, not to unconfirmed ones. `POST /posts/{id}/settle` records the outcome of an unconfirmed channel; the post then gets a new final event.';
 
 const published = { status: 'published' } as const;
+const { id: channel_id, ...account } = blueskyChannel;
 const failed = {
-  channel_id: blueskyChannel.id,
-  platform: blueskyChannel.platform,
-  handle: blueskyChannel.handle,
+  channel_id,
+  ...account,
   status: 'failed',
   error: 'The app password was revoked.',
   error_code: 'access_lost',
@@ -148,7 +147,6 @@ const removed = {
   },
 } as const;
 
-/** Documentation of each event. */
 const sentEvents: Readonly<Record<EventType, EventSpec>> = {
   'post.scheduled': {
     when: 'The post was scheduled, or has a new time',
@@ -189,23 +187,19 @@ const sentEvents: Readonly<Record<EventType, EventSpec>> = {
   'channel.connected': {
     when: 'A person connected an account, also one that was connected before',
     more: 'The account may have been connected before.',
-    schema: record({ channel: record({ id: uuid, platform: text, handle: text }) }),
+    schema: record({ channel: record(channelFields) }),
   },
   'channel.at_risk': {
     when: "A channel's access ends within seven days, and only a person can renew it",
     more: '`POST /channels/{id}/reconnect` makes a link for that person.',
-    schema: record({
-      channel: record({ id: uuid, platform: text, handle: text, expires_at: dateTime }),
-    }),
+    schema: record({ channel: record({ ...channelFields, expires_at: dateTime }) }),
   },
   'channel.needs_reconnect': {
     when: "A channel's access was revoked or has expired",
     more: 'Its posts fail until `POST /channels/{id}/reconnect` has connected it again.',
     schema: record({
       channel: record({
-        id: uuid,
-        platform: text,
-        handle: text,
+        ...channelFields,
         error: { ...text, description: 'Why the access was lost.' },
       }),
     }),

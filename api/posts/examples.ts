@@ -6,7 +6,6 @@ import { blueskyChannel, mastodonChannel, exampleOf, ids } from '../openapi/exam
 const sample = exampleOf(postSchema, 'post') as PostView;
 const [channel] = sample.channels as [ChannelResult];
 
-/** A post in this state, with these channels. */
 export function examplePost(
   status: PostStatus,
   ...given: readonly Partial<ChannelResult>[]

@@ -29,7 +29,6 @@ const mostWhole = 50;
 
 const word = { ...text, minLength: 1, maxLength: 255 };
 
-/** The query of `GET /posts`. */
 const listQuery = {
   status: {
     description: 'Only posts with this status, or with one of these: repeat the parameter.',

@@ -64,7 +64,6 @@ export const retriedPost = record({
   post: postSchema,
 });
 
-/** The field that reports a cut. */
 export const bodyTruncated = {
   ...flag,
   description:

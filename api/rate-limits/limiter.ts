@@ -12,25 +12,17 @@ const windowSeconds = 60;
 /** A caller's state under a policy, after one of its calls was counted. */
 export type Standing = {
   readonly policy: Policy;
-  /** Calls left in this window. */
   readonly remaining: number;
   /** Until the window ends; at least 1. */
   readonly resetSeconds: number;
-  /** Whether this call exceeded the quota. */
   readonly refused: boolean;
 };
 
-type Limiter = {
-  /** Counts a call. @param key Identifies the caller; never an API key itself. */
-  readonly count: (key: string) => Promise<Standing>;
-  /** @returns the calls in the caller's window. */
-  readonly used: (key: string) => Promise<number>;
-};
-
-export function createLimiter(policy: Policy): Limiter {
+/** Counts the calls of callers, who are never named by an API key itself. */
+export function createLimiter(policy: Policy) {
   const counter = new RateLimiterMemory({ points: policy.quota, duration: windowSeconds });
   return {
-    count: async (key) => {
+    count: async (key: string): Promise<Standing> => {
       const counted = await counter.penalty(key);
       return {
         policy,
@@ -39,7 +31,7 @@ export function createLimiter(policy: Policy): Limiter {
         refused: counted.consumedPoints > policy.quota,
       };
     },
-    used: async (key) => (await counter.get(key))?.consumedPoints ?? 0,
+    used: async (key: string): Promise<number> => (await counter.get(key))?.consumedPoints ?? 0,
   };
 }
 

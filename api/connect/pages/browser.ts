@@ -23,7 +23,6 @@ export function browserOf(ctx: Context, publicUrl: string): string | null {
   return value !== undefined && isSecret.test(value) ? value : null;
 }
 
-/** Returns the browser's secret, and sets a new one when it has none. */
 export function markBrowser(ctx: Context, publicUrl: string): string {
   const known = browserOf(ctx, publicUrl);
   if (known !== null) {

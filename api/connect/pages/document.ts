@@ -3,7 +3,6 @@ import type { Context } from 'koa';
 import type { Brand } from '../../../domain/brand.ts';
 import { html, type Html } from '../../../runtime/html.ts';
 
-/** What every page of a link has in common. */
 export type Look = {
   /** The public path prefix of this service, without a trailing slash. */
   readonly base: string;
@@ -55,7 +54,6 @@ const policyOf = (brand: Brand): string =>
 export type ConnectPage = {
   readonly title: string;
   readonly content: Html;
-  /** Automatic redirect after the given number of seconds. */
   readonly refresh?: { readonly seconds: number; readonly url: string };
 };
 
@@ -92,7 +90,6 @@ function footerOf({ terms_url: terms, privacy_url: privacy }: Brand): Html[] {
   return links.length === 0 ? [] : [html`<footer>${links}</footer>`];
 }
 
-/** Sends a page that must not be cached. */
 export function showPage(ctx: Context, status: number, page: ConnectPage, look: Look): void {
   ctx.set({
     'Cache-Control': 'no-store',
@@ -111,7 +108,6 @@ export function showPage(ctx: Context, status: number, page: ConnectPage, look: 
 /** An error that screen readers announce immediately. */
 export const alert = (message: string): Html => html`<p class="alert" role="alert">${message}</p>`;
 
-/** Fields of every form of a page. */
 export type Form = { readonly action: string; readonly key: string };
 
 /** @param step The form's action, for `sendForm`. */

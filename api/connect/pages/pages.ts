@@ -17,15 +17,12 @@ type LinkView = {
   readonly entry: OauthEntry;
   readonly connector: Connector | null;
   readonly form: Form;
-  /** Message of the last attempt. */
   readonly error: string | null;
   /** The caller's return URL, for a person who gives up; null while nothing has failed. */
   readonly back: string | null;
-  /** Input of the last attempt. */
   readonly typed: Readonly<Record<string, string>>;
 };
 
-/** The first page of a link: names the account and the workspace, and begins the authorization. */
 export function linkPage(view: LinkView): ConnectPage {
   const { link, networkName, workspaceName, handle, connector, form, error, back } = view;
   const what =
@@ -105,7 +102,6 @@ const labels: Readonly<Record<string, string>> = {
   handle: 'Your handle',
 };
 
-/** For networks that also accept a secret, such as an app password. */
 function secretForm({ link, networkName, form, typed }: LinkView, connector: Connector): Html {
   const { secret } = connector;
   const secretName = secret.replaceAll('-', ' ');
@@ -136,7 +132,6 @@ function secretForm({ link, networkName, form, typed }: LinkView, connector: Con
   </details>`;
 }
 
-/** Lets the person choose one of several accounts. */
 export const choicePage = (
   { networkName, workspaceName, form, error }: LinkView,
   accounts: readonly Account[],
@@ -207,7 +202,6 @@ export const waitPage = (url: string): ConnectPage => ({
     <p><a href="${url}">Reload now</a></p>`,
 });
 
-/** @param back The caller's return URL, with the code in its query. */
 export const problemPage = (message: string, back: string | null = null): ConnectPage => ({
   title: 'Nothing was connected',
   content: html`${alert(message)} ${back === null ? [] : [backLink(back)]}`,

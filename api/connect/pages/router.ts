@@ -22,7 +22,6 @@ const mostPerAddress = 4;
 /** Concurrent requests on one link, which may wait for its network. */
 const mostPerLink = 2;
 
-/** The slots that one request takes. */
 type Room = {
   /** Waits for a slot of the client's address. */
   readonly enter: () => Promise<void>;
@@ -47,7 +46,6 @@ export function connectPages(deps: ApiDeps & { readonly logFailure: LogFailure }
     readFileSync(new URL('style.css', import.meta.url)),
   );
 
-  /** Turns every failure into a page. */
   const shown =
     (handle: (ctx: RouterContext, room: Room) => Promise<void>) =>
     async (ctx: RouterContext): Promise<void> => {
@@ -96,7 +94,6 @@ export function connectPages(deps: ApiDeps & { readonly logFailure: LogFailure }
     );
 }
 
-/** Handles the return from the network. */
 async function handleCallback(deps: ApiDeps, ctx: RouterContext, room: Room): Promise<void> {
   if (ctx.method !== 'GET') {
     ctx.status = 204; // A HEAD request must not redeem the answer.

@@ -31,7 +31,6 @@ import {
 
 type Shown = {
   readonly error?: string;
-  /** Input to keep when a form is shown again. */
   readonly typed?: Readonly<Record<string, string>>;
 };
 
@@ -164,7 +163,6 @@ async function take(
   }
 }
 
-/** Redirects the browser to the return URL, or to the link's page, which shows the outcome. */
 export async function goOn(deps: ApiDeps, ctx: RouterContext, token: string): Promise<void> {
   const link = await findLink(deps.orm, token, deps.now());
   const { connectedId } = link;
@@ -174,7 +172,6 @@ export async function goOn(deps: ApiDeps, ctx: RouterContext, token: string): Pr
   ctx.status = 303;
 }
 
-/** The caller's return URL with the outcome in its query. */
 function returnAddress(
   { returnUrl }: ConnectLink,
   given: Readonly<Record<string, string>>,
