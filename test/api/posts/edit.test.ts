@@ -137,13 +137,6 @@ test('a time of null turns a scheduled post into a draft', async (t) => {
   t.is((await edit(id, { scheduled_at: null })).status, 200);
 });
 
-test('an edit of the text keeps the scheduled time', async (t) => {
-  const { a, make, edit } = await workspace();
-  const at = inAnHour();
-  const id = await make({ body: 'x', channel_ids: [a], scheduled_at: at });
-  t.like((await edit(id, { body: 'y' })).body.post, { status: 'scheduled', scheduled_at: at });
-});
-
 test('a post that is being published or has ended cannot be edited', async (t) => {
   const { client, a, make, edit } = await workspace();
   const states: [PostStatus, ChannelStatus][] = [

@@ -1,9 +1,9 @@
 import test from 'ava';
-import { newLinkToken } from '../../../runtime/secrets.ts';
-import { startApiProcess } from '../../support/api-process.ts';
-import { rawCall } from '../../support/raw-call.ts';
+import { newLinkToken } from '../../runtime/secrets.ts';
+import { startApiProcess } from '../support/api-process.ts';
+import { rawCall } from '../support/raw-call.ts';
 
-test('the log of a failure has no link to a file and no query', async (t) => {
+test('the log of a failure has no link to a file or for an account, and no query', async (t) => {
   const api = await startApiProcess(t, {
     DATABASE_URL: 'postgresql://nobody:nothing@127.0.0.1:1/nowhere',
     SECRET_KEY: 'ab'.repeat(32),
@@ -22,11 +22,23 @@ test('the log of a failure has no link to a file and no query', async (t) => {
     t.true([404, 503].includes(status), path);
   }
 
+  const [code, state] = [newLinkToken(), newLinkToken()];
+  for (const path of [
+    `/connect/${token}?x=${code}`,
+    `/connect/callback/x?code=${code}&state=${state}`,
+    `/connect/callback/${token}?code=${code}&state=${state}`,
+  ]) {
+    const { status, body } = await rawCall(api.url + path);
+    t.is(status, 503, path);
+    t.regex(body, /Nothing was connected/v);
+  }
+
   const headers = { authorization: 'Bearer svc_live_x' };
   t.is((await rawCall(`${api.url}/api/v1/me?t=${inQuery}`, { headers })).status, 503);
   t.regex(api.log(), /"path":"\/files\/…"/v);
+  t.regex(api.log(), /"path":"\/connect\/…"/v);
   t.regex(api.log(), /"path":"\/api\/v1\/me"/v);
-  for (const secret of [token, token.slice(1), inQuery]) {
+  for (const secret of [token, token.slice(1), inQuery, code, state]) {
     t.false(api.log().includes(secret), api.log());
   }
 });
