@@ -4,19 +4,27 @@ import type { Json } from '../domain/json-schema.ts';
 import type { Downloader, Egress } from '../runtime/egress/egress.ts';
 import type { Allowance, AttachmentFacts, Options, Rules } from './content-rules.ts';
 
-/** A connected account, opened for one attempt. The only place with unsealed secrets. */
-export type Connection = {
-  /** The base URL of the network's API, without a trailing slash: a Mastodon instance, a Bluesky PDS. */
+export type Account = {
+  /**
+   * The base URL of the network's API, without a trailing slash: a Mastodon instance, a Bluesky PDS. May differ from the
+   * URL that a person gave.
+   */
   readonly baseUrl: string;
   /** The account's permanent id on the network: a DID, a Mastodon account id. */
   readonly remoteId: string;
   readonly handle: string;
-  /** The account's credentials. Each network parses its own shape. */
+  /** The display name from the network, shown only if it is text. Absent when the network has none. */
+  readonly displayName?: unknown;
+  /** Contains secrets. Each network parses its own shape of this, of `session` and of `settings`. */
   readonly credentials: Json;
-  /** The latest session that was stored for the credentials, or null. Each network parses its own shape. */
+  /** The latest session that was stored for the credentials, or null. Contains secrets. */
   readonly session: Json;
-  /** Settings of this account: the server's text limits, another web URL. Each network parses its own shape. */
+  /** The server's text limits, another web URL. */
   readonly settings: Json;
+};
+
+/** A connected account, opened for one attempt. The only place with unsealed secrets. */
+export type Connection = Omit<Account, 'displayName'> & {
   /** Stores a new session (sealed), for the next call and the next attempt. */
   readonly saveSession: (session: Json) => Promise<void>;
   /**
@@ -79,6 +87,15 @@ export type PublishStep = {
   /** The parts of this thread that are already live, in order. Empty for a thread's beginning. */
   readonly sent: readonly SentPart[];
 };
+
+export function onlyPart({ parts }: PublishStep): PreparedPart {
+  const [part, ...more] = parts;
+  if (!part || more.length > 0) {
+    throw new Error(`A step of a sequential network has one part, not ${parts.length}.`);
+  }
+
+  return part;
+}
 
 export type Readiness =
   | { readonly kind: 'ready'; readonly warning?: string }
@@ -196,18 +213,6 @@ export type Network = {
   readonly metrics?: MetricsReader;
   /** Absent when the app has no limit that workspaces share, or the operator set none. */
   readonly allowance?: Allowance | undefined;
-};
-
-export type Account = {
-  /** May differ from the given URL: a Bluesky account is on a PDS behind its provider's URL. */
-  readonly baseUrl: string;
-  readonly remoteId: string;
-  readonly handle: string;
-  /** The display name from the network, shown only if it is text. Absent when the network has none. */
-  readonly displayName?: unknown;
-  readonly credentials: Json;
-  readonly session: Json;
-  readonly settings: Json;
 };
 
 /**

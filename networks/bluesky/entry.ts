@@ -1,4 +1,4 @@
-import { address, type Env } from '../../runtime/config/settings.ts';
+import { address } from '../../runtime/config/settings.ts';
 import { pathOn, type NetworkEntry, type Connector, type PostPages } from '../network-entry.ts';
 import type { OauthEntry } from '../oauth/contract.ts';
 import { checkAccount, connectBluesky, readLimits } from './connect.ts';
@@ -7,7 +7,11 @@ import { metadataPath } from './oauth/grant.ts';
 import { blueskySettings, rules } from './rules.ts';
 
 export const bluesky: NetworkEntry = (env, problems) => {
-  const directories = directoriesIn(env, problems);
+  const usualResolver = 'https://public.api.bsky.app';
+  const directories: Directories = {
+    plcUrl: address(env, 'PUNCTUAL_BLUESKY_PLC_URL', 'https://plc.directory', problems),
+    resolverUrl: address(env, 'PUNCTUAL_BLUESKY_RESOLVER_URL', usualResolver, problems),
+  };
   return {
     rules,
     adapter: async () => (await import('./adapter.ts')).blueskyNetwork,
@@ -38,16 +42,6 @@ const postPages: PostPages = {
   example: ({ remoteId, settings }) =>
     `${blueskySettings(settings).webUrl}/profile/${remoteId}/post/{id}`,
 };
-
-const directoriesIn = (env: Env, problems: string[]): Directories => ({
-  plcUrl: address(env, 'PUNCTUAL_BLUESKY_PLC_URL', 'https://plc.directory', problems),
-  resolverUrl: address(
-    env,
-    'PUNCTUAL_BLUESKY_RESOLVER_URL',
-    'https://public.api.bsky.app',
-    problems,
-  ),
-});
 
 const connectorWith = ({ plcUrl, resolverUrl }: Directories): Connector => ({
   summary: 'Connects a Bluesky account with an app password.',

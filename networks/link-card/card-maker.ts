@@ -79,7 +79,8 @@ async function makeCard(
   }
 
   const { title, description, image } = pageFacts(page.html);
-  const found = await pictureOf(downloads, image, { page, bounds, signal });
+  const address = image === '' ? null : URL.parse(image, page.url);
+  const found = address && (await pictureOf(downloads, address, bounds, signal));
   const picture = found && 'bytes' in found ? found : null;
   const warnings =
     found && 'problem' in found
@@ -94,15 +95,11 @@ type Picture = CardPicture | { readonly problem: string } | null;
 /** Pictures are always re-encoded: they get small, and readers never get the original bytes, which may be harmful. */
 async function pictureOf(
   downloads: Downloader,
-  address: string,
-  {
-    page,
-    bounds,
-    signal,
-  }: { readonly page: FetchedPage; readonly bounds: PictureBounds; readonly signal: AbortSignal },
+  { href: url, protocol }: URL,
+  bounds: PictureBounds,
+  signal: AbortSignal,
 ): Promise<Picture> {
-  const url = address === '' ? null : URL.parse(address, page.url);
-  if (!url || !/^https?:$/v.test(url.protocol)) {
+  if (!/^https?:$/v.test(protocol)) {
     return null;
   }
 
@@ -110,7 +107,7 @@ async function pictureOf(
   try {
     leave = await enter(bounds.workspaceId ?? '', signal);
     const headers = { 'user-agent': userAgent, accept: 'image/*, */*;q=0.1' };
-    const request = { url: url.href, headers, maxBytes: maxPictureBytes, ...fetching, signal };
+    const request = { url, headers, maxBytes: maxPictureBytes, ...fetching, signal };
     const found = await downloads.download(request);
     if (found.status !== 200) {
       found.body.destroy();

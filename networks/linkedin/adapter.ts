@@ -7,8 +7,8 @@ import {
   type PreparedPart,
   type SentPart,
   type PublishStep,
+  onlyPart,
 } from '../network.ts';
-import { onlyPart } from '../only-part.ts';
 import { keptUpload } from '../uploads/resumable.ts';
 import type { LinkedinAccess } from './client.ts';
 import { createComment, deleteComment, findComments } from './comments.ts';

@@ -1,9 +1,8 @@
 import { count, having, nullable, text as anyText, type Value } from '../../domain/json-schema.ts';
 import { answerReader } from '../answer.ts';
 import type { Access } from '../client.ts';
-import type { Network, PartMedia, ThreadPart } from '../network.ts';
+import { type Network, type PartMedia, type ThreadPart, onlyPart } from '../network.ts';
 import { findOwn } from '../find-own.ts';
-import { onlyPart } from '../only-part.ts';
 import { contentOf, formOf } from '../uploads/file-bytes.ts';
 import { untilProcessed } from '../uploads/processing.ts';
 import { isBlank } from '../validation/texts.ts';

@@ -11,8 +11,8 @@ import {
   type SentPart,
   type PublishStep,
   type Removal,
+  onlyPart,
 } from '../network.ts';
-import { onlyPart } from '../only-part.ts';
 import { keptUploads } from '../uploads/resumable.ts';
 import { ask, call, idSchema } from './client.ts';
 import { postUrl } from './connect.ts';

@@ -48,13 +48,10 @@ async function begin(way: Way): Promise<XUpload> {
   const { file } = way;
   const category = categoryOf(file);
   const isWhole = category === 'tweet_image';
+  const body = { media_type: file.type, media_category: category, total_bytes: file.sizeBytes };
   const answer = isWhole
     ? await sendWhole(way, category)
-    : await initialize(way, {
-        media_type: file.type,
-        media_category: category,
-        total_bytes: file.sizeBytes,
-      });
+    : await requestUpload(way, { path: '/2/media/upload/initialize', body }, readUpload);
   const begun = {
     id: answer.data.id,
     expiresAtMs: expiryOf(answer),
@@ -87,7 +84,9 @@ async function next(way: Way, upload: XUpload, isOld: boolean): Promise<XUpload 
   if (!altText || upload.isDescribed || !isImage(file)) {
     return null;
   }
-  await describe(way, { id, metadata: { alt_text: { text: altText } } });
+  const body = { id, metadata: { alt_text: { text: altText } } };
+  // X charges for each call, so its success is stored.
+  await requestUpload(way, { path: '/2/media/metadata', body }, () => true);
   return { ...upload, isDescribed: true };
 }
 
@@ -97,9 +96,6 @@ const sendWhole = (way: Way, category: string) => {
 };
 
 const anyType = 'application/octet-stream';
-
-const initialize = (way: Way, body: object) =>
-  requestUpload(way, { path: '/2/media/upload/initialize', body }, readUpload);
 
 /** X accepts up to 5 MB per request and up to 1000 segments; 512 MB are 128 of these. */
 export const segmentBytes = 4 * 1024 * 1024;
@@ -131,10 +127,6 @@ const readStatus = (way: Way, id: string) => {
   const path = `/2/media/upload?command=STATUS&media_id=${encodeURIComponent(id)}`;
   return requestUpload(way, { method: 'GET', path }, readUpload);
 };
-
-/** X charges for each call, so its success is stored. */
-const describe = (way: Way, body: object): Promise<boolean> =>
-  requestUpload(way, { path: '/2/media/metadata', body }, () => true);
 
 /** The state of an upload from X's response. No processing state means that the file is ready. */
 function withState({ connection, file }: Way, upload: XUpload, answer: UploadAnswer): XUpload {

@@ -1,7 +1,12 @@
 import type { Json } from '../../domain/json-schema.ts';
 import { findingOf } from '../find-own.ts';
-import type { Connection, Finding, Network, PreparedPart } from '../network.ts';
-import { onlyPart } from '../only-part.ts';
+import {
+  type Connection,
+  type Finding,
+  type Network,
+  type PreparedPart,
+  onlyPart,
+} from '../network.ts';
 import { keptUploads } from '../uploads/resumable.ts';
 import { deleteResource } from './client.ts';
 import { createComment, findComments } from './comments.ts';

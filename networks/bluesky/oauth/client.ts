@@ -2,6 +2,7 @@ import { having } from '../../../domain/json-schema.ts';
 import { createECDH, createHash, randomBytes } from 'node:crypto';
 import {
   buildAtprotoLoopbackClientMetadata,
+  isAtprotoDid,
   type OAuthClientMetadataInput,
   JoseKey,
   NodeOAuthClient,
@@ -13,7 +14,8 @@ import { answerReader, tokenSchema } from '../../answer.ts';
 import type { Grant, OauthContext } from '../../oauth/contract.ts';
 import { longestSeconds } from '../../oauth/token-endpoint.ts';
 import { nonces, metadataPath, type DpopJwk, type GrantData } from './grant.ts';
-import { egressFetch, httpHandleResolver } from './requests.ts';
+import { resolveHandle } from '../client.ts';
+import { egressFetch } from './requests.ts';
 
 /** `transition:generic` has the rights of an app password: no messages, no account settings. */
 const scope = 'atproto transition:generic';
@@ -171,7 +173,14 @@ export async function openClient(
     allowHttp: true,
     fetch: egressFetch(http, sent, signal),
     plcDirectoryUrl: sandboxUrl ?? directories.plcUrl,
-    handleResolver: httpHandleResolver({ ...resolver, ...(signal && { signal }) }),
+    // The AppView knows handles in DNS and at their own hosts. DNS would bypass the egress guard. The answer is not
+    // trusted: the DID's document must name the handle, and its server must confirm the account.
+    handleResolver: {
+      resolve: async (handle) => {
+        const did = await resolveHandle({ ...resolver, ...(signal && { signal }) }, handle);
+        return isAtprotoDid(did) ? did : null;
+      },
+    },
     dpopNonceCache: nonces,
     stateStore: storeIn(states),
     sessionStore: storeIn(sessions),

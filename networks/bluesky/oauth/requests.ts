@@ -1,6 +1,4 @@
 import {
-  isAtprotoDid,
-  type HandleResolver,
   FetchResponseError,
   OAuthResolverError,
   OAuthResponseError,
@@ -15,8 +13,6 @@ import { quote, retryAtMs } from '../../answer.ts';
 import type { ChannelErrorCode } from '../../../domain/channel-error.ts';
 import { NetworkError, type NetworkErrorOptions } from '../../network.ts';
 import { OauthError, type OauthErrorCode } from '../../oauth/contract.ts';
-import type { ServerAccess } from '../../http.ts';
-import { resolveHandle } from '../client.ts';
 
 const timeoutMs = 20_000;
 
@@ -79,19 +75,6 @@ function noteSecrets(sent: Set<string>, headers: Headers, text: string | null): 
     }
   }
 }
-
-/**
- * Finds the DID of a handle through the AppView, which knows those in DNS and those at their own hosts. DNS would bypass
- * the egress guard, and DNS over HTTPS would reveal to another company who connects which account.
- *
- * The answer is not trusted: the account's DID document must name the handle, and its server must confirm the account.
- */
-export const httpHandleResolver = (resolver: ServerAccess): HandleResolver => ({
-  async resolve(handle) {
-    const answer = await resolveHandle(resolver, handle);
-    return isAtprotoDid(answer) ? answer : null;
-  },
-});
 
 /** Finds an error of a type in the chain of causes. */
 function find<T>(error: unknown, type: abstract new (...args: never) => T): T | undefined {
