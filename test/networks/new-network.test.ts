@@ -22,8 +22,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const folders =
   'api,activities,cli,db,domain,networks,runtime,sandbox,scripts,services,temporal,worker,workflows';
 
-/** Examples of the OpenAPI document show accounts, and migrations describe earlier states. */
-const showsOne = /\/examples\.ts$|^db\/migrations\/|^api\/openapi\/|schemas\.ts$/;
+/** Examples of the OpenAPI document, also in routes, show accounts, and migrations describe earlier states. */
+const showsOne = /\/examples\.ts$|^db\/migrations\/|^api\/(?:openapi\/|.*routes\.ts$)|schemas\.ts$/;
 
 test('a new network needs its folder and one line in each registry: no other code names one', (t) => {
   const ownFolder = new RegExp(`^(?:networks|sandbox)/(?:${names})/`, 'v');
