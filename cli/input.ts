@@ -52,10 +52,7 @@ export type SecretSources = {
 
 /**
  * Reads a secret from a file, standard input or a hidden prompt. Never from the command line, which every user of the
- * machine can read in the process list and which shells record.
- *
- * @param hint How else to give it.
- * @throws UsageError when it is missing or malformed, without any part of it.
+ * machine can read in the process list and which shells record. Errors contain no part of it.
  */
 export async function readSecret(
   name: string,
@@ -110,11 +107,7 @@ export async function ask(question: string): Promise<string> {
   return answer;
 }
 
-/**
- * Asks before something is destroyed, unless `--yes` was given.
- *
- * @throws UsageError unless the answer is yes.
- */
+/** Asks before something is destroyed, unless `--yes` was given. @throws UsageError unless the answer is yes. */
 export async function confirm(question: string, yes: boolean | undefined): Promise<void> {
   if (yes) {
     return;

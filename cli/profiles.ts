@@ -31,11 +31,7 @@ export const usualUrl = 'http://127.0.0.1:3000';
 export const profilesFile = (env: Env): string =>
   path.join(env['XDG_CONFIG_HOME'] || path.join(homedir(), '.config'), 'punctual', 'config.json');
 
-/**
- * The profiles of the user; none if there is no file.
- *
- * @throws CommandError if others can read the file, or it is damaged.
- */
+/** The profiles of the user. @throws CommandError if others can read the file, or it is damaged. */
 export async function readProfiles(env: Env): Promise<Profiles> {
   const file = profilesFile(env);
   let text: string;
@@ -89,11 +85,7 @@ export async function changeProfiles(
 export const namedProfile = (env: Env, flag: string | undefined): string | undefined =>
   flag || env['PUNCTUAL_PROFILE'] || undefined;
 
-/**
- * The API and the key to use: those of `--profile`, else of the environment, else of the current profile.
- *
- * @throws NoKeyError if there is none.
- */
+/** Those of `--profile`, else of the environment, else of the current profile. @throws NoKeyError */
 export async function chooseAccess(env: Env, flag: string | undefined): Promise<Access> {
   const apiKey = env['PUNCTUAL_API_KEY'];
   if (apiKey && !flag) {

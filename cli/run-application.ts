@@ -34,11 +34,7 @@ const texts: ApplicationText = {
 
 type Names = { readonly name: string; readonly version: string };
 
-/**
- * Runs a command line. `help WORDS` is `WORDS --help`, and `__complete WORDS` asks for the next word.
- *
- * @returns the exit code.
- */
+/** `help WORDS` is `WORDS --help`, and `__complete WORDS` asks for the next word. @returns the exit code. */
 export async function runApplication(
   root: RouteMap<Context>,
   { name, version }: Names,

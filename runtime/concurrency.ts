@@ -3,11 +3,7 @@ export type KeyedSemaphore = (key: string, signal: AbortSignal) => Promise<() =>
 
 type Slots = { used: number; readonly waiting: Set<() => void> };
 
-/**
- * Grants at most `limit` slots per key at a time; others wait in order, until their signal aborts.
- *
- * @throws The signal's reason.
- */
+/** Grants at most `limit` slots per key at a time; others wait in order. @throws the signal's reason. */
 export function createKeyedSemaphore(limit: number): KeyedSemaphore {
   const slotsByKey = new Map<string, Slots>();
 
@@ -58,12 +54,8 @@ export function createKeyedSemaphore(limit: number): KeyedSemaphore {
 }
 
 /**
- * A semaphore in which a thousand waiters of one key delay another key by `each` slots at most: only that many of a key
- * hold a slot or wait in the common queue, and the others wait outside it.
- *
- * @param slots.all The most slots in use.
- * @param slots.each The most slots of one key.
- * @throws the signal's reason when that aborts before a slot was free.
+ * At most `all` slots in use and `each` of one key. A thousand waiters of one key delay another key by `each` slots at
+ * most: the others wait outside the common queue.
  */
 export function createFairQueue(slots: {
   readonly all: number;

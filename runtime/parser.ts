@@ -30,11 +30,8 @@ const untilLast = checker(true);
 const fewValues = 1000;
 
 /**
- * Makes a function that validates a value against a JSON Schema and returns it typed.
- *
- * The function throws AppError `invalid_request` with the path of every fault.
- *
- * @param how.what Name of the value in the message: `The request body`.
+ * Makes a function that validates a value against a JSON Schema and returns it typed. It throws AppError
+ * `invalid_request` with the path of every fault; `what` names the value in the message.
  */
 export function parser<const S extends object>(
   schema: S,

@@ -1,10 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeError, type Logger } from './logger.ts';
 
-/**
- * Logs an unhandled rejection and continues, so that one forgotten promise does not stop all other work. Exits after an
- * uncaught exception, which leaves work half done; the supervisor restarts the process.
- */
+/** One forgotten promise does not stop all other work; an uncaught exception, which leaves work half done, does. */
 export function logUnhandledErrors(log: Logger): void {
   process.on('unhandledRejection', (error) => {
     log.error({ error: describeError(error) }, 'unhandled rejection');
@@ -38,12 +35,7 @@ export type Trouble = {
 /** @returns undefined for an error of an unknown kind. */
 export type Explain = (error: unknown) => Promise<Trouble | undefined> | Trouble | undefined;
 
-/**
- * Retries work until another process is ready, which may start later than this one. Logs each failure. Exits when only
- * an operator can fix the trouble.
- *
- * @param what Name of the other process in the log: `the database`.
- */
+/** Retries work until another process is ready, `what` in the log. Exits when only an operator can fix the trouble. */
 export async function retryUntilReady<T>(
   what: string,
   work: () => Promise<T>,
@@ -73,10 +65,7 @@ export async function retryUntilReady<T>(
   }
 }
 
-/**
- * For `catch`: exits on errors of these kinds, which retries cannot fix and after which continuing would do harm.
- * Rethrows others.
- */
+/** For `catch`: exits on errors of these kinds, after which continuing would do harm. Rethrows others. */
 export const fatalAt =
   (log: Logger, ...kinds: readonly (abstract new (...given: never[]) => Error)[]) =>
   (error: unknown): never => {

@@ -25,11 +25,7 @@ export type WebhookResult = {
   readonly responseBody: string | null;
 };
 
-/**
- * Sends an event once, signed for this time. Network failures are results, not exceptions.
- *
- * @param open Opens a sealed secret of this endpoint.
- */
+/** Sends an event once, signed for this time. Network failures are results, not exceptions. */
 export async function sendWebhook(
   egress: Egress,
   request: WebhookRequest,

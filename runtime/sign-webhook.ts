@@ -47,17 +47,13 @@ function plain(value: string): string {
 
 /**
  * The value of `Service-Signature`: HMAC-SHA256 in lower-case hex over `<timestamp>.<body>`, keyed with the whole
- * signing secret as UTF-8, including `whsec_`.
- *
- * @param timestamp Unix time in seconds, as sent in `Service-Timestamp`.
- * @param body The exact bytes that are sent, as text.
+ * signing secret as UTF-8, including `whsec_`. The timestamp is in seconds.
  */
 export function webhookSignature(secret: string, timestamp: number, body: string): string {
   const digest = createHmac('sha256', secret).update(`${timestamp}.${body}`, 'utf8').digest('hex');
   return `sha256=${digest}`;
 }
 
-/** The content of a Standard Webhooks signature. */
 type Signed = { readonly id: string; readonly timestamp: number; readonly body: string };
 
 /**

@@ -4,11 +4,7 @@ type Repeated = {
   readonly stop: () => Promise<void>;
 };
 
-/**
- * Runs work immediately, and again after each run.
- *
- * @param work Catches its own errors. @returns the delay before the next run in milliseconds; null to end.
- */
+/** Runs work immediately, and again after the delay in milliseconds that it returns; null ends it. */
 export function repeat(work: () => Promise<number | null>): Repeated {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;

@@ -54,12 +54,7 @@ type Form<F extends Flags, A extends string> = Omit<
 export type AdminCommand = Form<Flags, string>;
 export type AdminInput = Input<Flags, string, never>;
 
-/**
- * Runs a command.
- *
- * @param withDeps Opens what it needs, and closes it after the run.
- * @throws UsageError unless exactly one of the exclusive flags is given; the command's errors.
- */
+/** Runs a command. `withDeps` opens what it needs, and closes it after the run. */
 export async function perform(
   command: AdminCommand,
   input: AdminInput,

@@ -17,11 +17,7 @@ import { perform, type AdminCommand, type AdminInput, type CommandDeps } from '.
 
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
-/**
- * Runs a command on the database and Temporal of the settings.
- *
- * @throws CommandError for a failure that its message explains.
- */
+/** Runs a command on the database and Temporal of the settings. @throws CommandError */
 export async function runCommand(command: AdminCommand, input: AdminInput): Promise<Answer> {
   try {
     return await perform(command, input, (run) => withDeps(command, run));

@@ -32,12 +32,7 @@ export const channel = buildRouteMap({
   docs: { brief: 'Lists and connects accounts' },
 });
 
-/**
- * The ids of accounts that are named by id, handle or network.
- *
- * @param flag Where they are named. @param among Ids of the accounts that may be meant; all if omitted.
- * @throws UsageError
- */
+/** The ids of accounts that are named by id, handle or network. @param among Those that may be meant. */
 export async function chosenChannels(
   client: Punctual,
   named: readonly string[],

@@ -15,10 +15,7 @@ export const egressSettings = {
   downloads: 'PUNCTUAL_EGRESS_ALLOW_DOWNLOADS',
 } as const;
 
-/**
- * Reads the addresses that the operator opened. In production, where untrusted users choose URLs, a list takes effect
- * only with an explicit confirmation.
- */
+/** In production, where untrusted users choose URLs, a list takes effect only with an explicit confirmation. */
 export function egressAllow(env: Env, problems: string[]): EgressAllow {
   return {
     networks: listOf(egressSettings.networks, env, problems),
@@ -48,12 +45,7 @@ function listOf(name: string, env: Env, problems: string[]): string {
 
 const returnSetting = 'PUNCTUAL_CONNECT_RETURN_URLS';
 
-/**
- * The allowed redirect targets after an account was connected, comma separated. Empty by default: an open redirect
- * would lend this service's name to phishing links.
- *
- * @param problems Gets a sentence for each invalid URL.
- */
+/** Empty by default: an open redirect would lend this service's name to phishing links. */
 export function returnUrls(env: Env, problems: string[]): readonly URL[] {
   const given = textSetting(env, returnSetting, '').split(',');
   return given

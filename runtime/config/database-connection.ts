@@ -27,12 +27,7 @@ type Mode = (typeof modes)[number];
 
 const names: ReadonlySet<string> = new Set(['sslmode', 'sslrootcert', 'sslcert', 'sslkey']);
 
-/**
- * Reads the TLS parameters of a PostgreSQL URL with libpq's meanings. pg and MikroORM interpret them differently, so
- * pools only get URLs without them.
- *
- * @throws DatabaseUrlError
- */
+/** Reads the TLS parameters as libpq does; pg and MikroORM differ. @throws DatabaseUrlError */
 export function databaseConnection(databaseUrl: string): DatabaseConnection {
   const [address = '', ...rest] = databaseUrl.split('?');
   const pairs = rest.join('?').split('&');

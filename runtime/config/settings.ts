@@ -60,12 +60,7 @@ type Readers = Readonly<Record<string, (env: Env) => unknown>>;
 
 type Settings<T extends Readers> = { readonly [Name in keyof T]: ReturnType<T[Name]> };
 
-/**
- * Reads all settings of a process, so that one start reports every wrong setting.
- *
- * @param readers Each throws a ConfigError for the settings that it reads.
- * @throws ConfigError
- */
+/** Reads all settings of a process, so that one start reports every wrong setting. @throws ConfigError */
 export function readSettings<T extends Readers>(env: Env, readers: T): Settings<T> {
   const problems: string[] = [];
   const known = new Set(ofOtherPrograms);
@@ -151,12 +146,7 @@ function unknownSettings(env: Env, known: readonly string[]): string[] {
   });
 }
 
-/**
- * Kubernetes adds variables for each service of a namespace: a service "punctual" becomes `PUNCTUAL_SERVICE_HOST`,
- * `PUNCTUAL_PORT` and more.
- *
- * @returns the prefixes of such names.
- */
+/** Prefixes of the variables that Kubernetes adds for each service of a namespace, such as `PUNCTUAL_SERVICE_HOST`. */
 const servicesIn = (env: Env): string[] =>
   Object.keys(env)
     .filter((name) => name.endsWith('_SERVICE_HOST'))

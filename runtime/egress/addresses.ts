@@ -9,10 +9,8 @@ export type Address = {
 };
 
 /**
- * Reads an address as DNS, a socket or a parsed URL spells it (no brackets).
- *
- * Accepts IPv4 as four decimal parts and IPv6 without a zone, and returns null for anything else. `new URL()` turns the
- * laxer spellings (`127.1`, `0x7f.1`, `017700000001`) into four parts; from any other source they are suspect.
+ * Reads IPv4 as four decimal parts and IPv6 without brackets or a zone; null for anything else. `new URL()` turns laxer
+ * spellings (`127.1`, `0x7f.1`) into four parts; from any other source they are suspect.
  */
 export function parseAddress(text: string): Address | null {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) {
@@ -62,9 +60,8 @@ export type AllowList = readonly AllowEntry[];
 type AllowEntry = { readonly range: AddressRange; readonly port: number };
 
 /**
- * Reads `127.0.0.1/32:8080,[::1]/128:9000`. An empty text is an empty list.
- *
- * Prefix and port are required, so that an operator opens no more than intended.
+ * Reads `127.0.0.1/32:8080,[::1]/128:9000`. Prefix and port are required, so that an operator opens no more than
+ * intended.
  *
  * @throws Error that names the invalid entry.
  */

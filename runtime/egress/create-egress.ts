@@ -65,15 +65,10 @@ export function createEgress(options: EgressOptions): Egress & Downloader {
   };
 }
 
-/**
- * More than any of our tasks sends to one origin (a worker makes 200 deliveries at a time). Endpoints of many
- * workspaces share a host, and a hung one must not block the others. Each endpoint has its own lower limit.
- */
+/** More than a worker's 200 deliveries at a time, so that a hung endpoint does not block others on its host. */
 const maxPerOrigin = 256;
 
-/**
- * Idle connections close after this time, whatever the receiver's keep-alive says: the address was checked only once.
- */
+/** Whatever the receiver's keep-alive says: the address was checked only once. */
 const idleMs = 4000;
 
 function createAgent(options: EgressOptions): Agent {

@@ -14,24 +14,17 @@ import {
 
 const maxLength = 2048;
 
-/**
- * Checks the text of a URL that a user typed. Does not query DNS.
- *
- * @returns null, or the reason for the refusal in a sentence for the user.
- */
+/** Checks the text of a URL without DNS. @returns null, or why it is refused, in a sentence for the user. */
 export function checkUrl(url: string, lists: OperatorLists): string | null {
   const checked = checkText(url, lists);
   return typeof checked === 'string' ? checked : null;
 }
 
 /**
- * Checks a URL and its addresses in DNS, so that the user learns of a bad address immediately.
+ * Checks a URL and its addresses in DNS, within about 5 s.
  *
  * Accepts a public name that DNS cannot resolve now: receivers are often deployed later, and every connection checks
  * the addresses again. Refuses it when only an allowed address could permit it (plain http, a local name, an odd port).
- *
- * @param guard With `ownUrl`, the service's own host is refused too.
- * @returns null, or the reason for the refusal in a sentence for the user, within about 5 s.
  */
 export async function checkDestination(
   url: string,
@@ -81,12 +74,10 @@ const maxAnswers = 64;
 const loopback = ['127.0.0.1', '::1'].map(parseAddress).filter((address) => address !== null);
 
 /**
- * Returns the addresses at which a target may be dialled, at least one.
+ * Returns the addresses at which a target may be dialled, at least one. One bad address refuses all: a name that mixes
+ * public and private addresses is under attack or broken.
  *
- * One bad address refuses all: a name that mixes public and private addresses is under attack or broken.
- *
- * @throws EgressError `blocked_destination`, its message a sentence for the URL's author; `dns_error` when the name has
- * no address or none was found within 5 s.
+ * @throws EgressError `blocked_destination` or `dns_error`.
  */
 export async function findAddresses(
   target: RequestTarget,
@@ -113,10 +104,7 @@ export async function findAddresses(
   return addresses;
 }
 
-/**
- * `localhost` is never resolved by DNS (RFC 6761). It means those loopback addresses that the operator allowed: with
- * `127.0.0.1/32:3000` alone, `http://localhost:3000` means that one.
- */
+/** `localhost` is never resolved by DNS (RFC 6761): it means those loopback addresses that the operator allowed. */
 function allowedLoopback(target: RequestTarget, allow: AllowList): readonly Address[] {
   const allowed = loopback.filter((address) => isAllowed(allow, address, target.port));
   return allowed.length > 0 ? allowed : loopback;
@@ -153,22 +141,14 @@ async function withinTime<T>(lookup: () => Promise<T>): Promise<T> {
 
 const unresolved = (cause: unknown) => egressError('dns_error', { maybeSent: false, cause });
 
-/**
- * Returns all addresses of a host name in order of preference, or none when the name does not exist or has none.
- * Rejects when DNS did not answer.
- */
+/** All addresses of a host name, or none when the name does not exist. Rejects when DNS did not answer. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 const noSuchName: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA']);
 
 /**
- * Resolves names with c-ares: no hosts file, no search domains, and no thread of the pool that the file system shares,
- * so one slow name server does not block other work.
- *
- * IPv4 comes first: machines without an IPv6 route are more common than machines without IPv4. When the lookup of one
- * family fails, the whole lookup fails, because the guard has to see all addresses.
- *
- * @param options.servers Other name servers than the system's, such as `127.0.0.1:5353`.
+ * Resolves names with c-ares: no hosts file, no search domains, and no thread of the pool that the file system shares.
+ * When the lookup of one family fails, the whole lookup fails, because the guard has to see all addresses.
  */
 export function createResolver(
   options: { servers?: readonly string[]; timeoutMs?: number } = {},

@@ -87,10 +87,7 @@ export class BodyTooLargeError extends Error {
   }
 }
 
-/**
- * Why a request to a user-chosen address failed. Coarse, so that a caller may show it without exposing internal
- * details.
- */
+/** Coarse, so that a caller may show it without exposing internal details. */
 const egressErrorCodes = [
   'blocked_destination',
   'dns_error',

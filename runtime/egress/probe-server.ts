@@ -17,11 +17,7 @@ type Probe = {
 
 const patienceMs = 3000;
 
-/**
- * Connects without and with TLS and sends nothing, because gRPC libraries do not report which of both failed.
- *
- * @param tls False where the connection is not encrypted.
- */
+/** Connects without and with TLS and sends nothing, because gRPC libraries do not report which of both failed. */
 export async function probeServer(
   host: string,
   port: number,

@@ -28,11 +28,8 @@ export type ParsedUrl =
   | { readonly refusal: string };
 
 /**
- * Parses a URL, or returns a sentence for its author that explains why requests cannot go there.
- *
- * Checks the raw text first, because `new URL()` silently drops tabs and line ends and turns `\` into `/`, so that a
- * reader and the parser would see different hosts. Drops the fragment; `origin` has no trailing dot, which TLS servers
- * do not expect.
+ * Parses a URL, or returns a sentence for its author. Checks the raw text first, because `new URL()` silently drops tabs
+ * and line ends and turns `\` into `/`. `origin` has no trailing dot, which TLS servers do not expect.
  */
 export function parseUrl(text: string): ParsedUrl {
   if (/[\p{Cc}\s\\]/v.test(text)) {
@@ -68,11 +65,10 @@ const isHostName = (host: string): boolean =>
   host.length <= 253 && /^[a-z0-9_\-]{1,63}(?:\.[a-z0-9_\-]{1,63})*$/v.test(host);
 
 /**
- * The form in which a URL is stored and shown: scheme and host in lower case, the host in punycode without a trailing
- * dot, an address in its normal spelling, no default port, no fragment. Path and query keep every byte, because a
- * receiver may distinguish `%7E` from `~`.
+ * The form in which a URL is stored and shown. Path and query keep every byte, because a receiver may distinguish `%7E`
+ * from `~`.
  *
- * @throws TypeError with the reason, for a text that `parseUrl` refuses.
+ * @throws TypeError for a text that `parseUrl` refuses.
  */
 export function normalUrl(text: string): string {
   const parsed = parseUrl(text);
@@ -88,12 +84,7 @@ export function normalUrl(text: string): string {
   return `${scheme}://${place}${at}${rest}`;
 }
 
-/**
- * Marks a target on this service's own host, at any port: requests to it would loop. Compares host names only, since an
- * address may be that of a proxy with many services behind it.
- *
- * @param ownUrl The public URL of the service; undefined marks nothing.
- */
+/** Marks a target on this service's own host. Compares names only: an address may be that of a shared proxy. */
 export function markOwn(target: RequestTarget, ownUrl: string | undefined): RequestTarget {
   const own = parseUrl(ownUrl ?? '');
   if (!('target' in own && own.target.host === target.host)) {
@@ -115,9 +106,7 @@ export type OperatorLists = {
 
 /**
  * Returns null when a target may be dialled at this address, otherwise the reason in a sentence for the URL's author.
- *
- * Allows an address that the operator opened at this port, for any URL, and a public address of a
- * target that looks public. So plain http, a local name or an odd port need an opened address.
+ * Plain http, a local name or an odd port need an address that the operator opened.
  */
 export function addressProblem(
   target: RequestTarget,
@@ -162,21 +151,14 @@ function withAdvice(
   return `${problem} In development, the operator can allow it with ${setting}=${opened}:${port}.`;
 }
 
-/**
- * Refused ports from 1024 up: those that browsers block (source: the WHATWG Fetch standard, "bad port"), and those of
- * databases, queues and control planes. Webhooks are not received there, and a TLS hello to such a port looks like a
- * scan.
- */
+/** From 1024 up: ports that browsers block (the WHATWG Fetch standard, "bad port"), of databases, queues, control planes. */
 const refusedPorts: ReadonlySet<number> = new Set([
   1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669,
   6679, 6697, 10_080, 1433, 1521, 2375, 2376, 2379, 2380, 3306, 3389, 5432, 5672, 5900, 6379, 6380,
   6443, 8500, 9042, 9092, 9200, 9300, 10_250, 11_211, 15_672, 27_017,
 ]);
 
-/**
- * Suffixes of names that are never public: reserved by RFC 2606, 6761, 6762, 7686 and 8375, or used in private
- * networks.
- */
+/** Of names that are never public: reserved by RFC 2606, 6761, 6762, 7686 and 8375, or used in private networks. */
 const localSuffixes = [
   'localhost',
   'local',
@@ -195,12 +177,7 @@ const localSuffixes = [
   'cluster.local',
 ];
 
-/**
- * Returns why a target is not public, in a sentence for the URL's author; null when it is.
- *
- * Allows port 443 and the ports from 1024 up except those above: receivers on 8443 and network servers on odd ports
- * exist, but below 1024 only 443 is for https.
- */
+/** Returns why a target is not public, in a sentence for the URL's author; null when it is. */
 export function problemInPublic(target: RequestTarget): string | null {
   const { secure, host, address, port } = target;
   if (target.isOwn) {
@@ -236,10 +213,7 @@ const alsoRefused = [
 const globalIPv6 = parseRange('2000::/3');
 
 /**
- * Whether an address belongs to the public internet, by its bits alone.
- *
- * An IPv6 address that wraps an IPv4 address is refused, not checked as the IPv4 address, so that no spelling passes
- * where the address itself would not.
+ * Whether an address belongs to the public internet. An IPv6 address that wraps an IPv4 address is refused.
  *
  * Source: the IANA special-purpose registries for IPv4 and IPv6, as ipaddr.js has them, and RFC 4291 section 2.4.
  */

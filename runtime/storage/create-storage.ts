@@ -27,11 +27,7 @@ export const createStaging = ({ mediaDir }: Pick<StorageSettings, 'mediaDir'>): 
 export type Staging = {
   /** The path of a new file, which does not exist yet. */
   newPath(): string;
-  /**
-   * Removes files that a crash left behind: last written more than an hour ago.
-   *
-   * @param onObstacle Gets each file that cannot be removed, and the reason. The sweep continues.
-   */
+  /** Removes files that a crash left behind. `onObstacle` gets each that cannot be removed; the sweep continues. */
   sweep(onObstacle: (name: string, error: unknown) => void): Promise<void>;
 };
 

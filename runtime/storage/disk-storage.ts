@@ -4,12 +4,8 @@ import { AppError } from '../../domain/errors.ts';
 import type { MediaStorage } from './media-storage.ts';
 
 /**
- * Stores files in a folder of this machine, or one that machines share.
- *
- * Moves a file to its final name after all of it is on the disk, so no name ever leads to half a file. The file must be
- * on the same file system.
- *
- * @param folder Created when it does not exist.
+ * Stores files in a folder of this machine, or one that machines share. Moves a file, which must be on the same file
+ * system, to its name after all of it is on the disk, so no name ever leads to half a file.
  */
 export function diskStorage(folder: string): MediaStorage {
   return {
@@ -80,12 +76,8 @@ function nullWhenMissing(error: NodeJS.ErrnoException): null {
 const retryAfter = 60;
 
 /**
- * Refuses uploads while the disk is nearly full. A full disk would also stop PostgreSQL, which often has its data
- * there, and with it the posts that are due.
- *
- * @param folder The folder of the media library.
- * @param leastFree The percentage of its file system that must be free; 0 disables the check.
- * @returns a function that throws AppError `unavailable` when less is free.
+ * Refuses uploads while less than this percentage of the folder's disk is free. A full disk would also stop PostgreSQL,
+ * which often has its data there.
  */
 export function diskGuard(folder: string, leastFree: number): () => Promise<void> {
   return async () => {

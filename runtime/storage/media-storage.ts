@@ -5,18 +5,9 @@ export type ByteRange = { readonly start: number; readonly end: number };
 
 /** Stores the bytes of media files. A key comes from `storageKey` and is written once. */
 export type MediaStorage = {
-  /**
-   * Stores a local file, whole or not at all. May move it.
-   *
-   * @throws AppError `unavailable` when there is no room, or the storage does not answer.
-   */
+  /** Stores a local file, whole or not at all. May move it. @throws AppError `unavailable`, also without room. */
   put(key: string, filePath: string, file: { type: string; sizeBytes: number }): Promise<void>;
-  /**
-   * Streams a file. The stream fails when the storage does.
-   *
-   * @returns null when the file does not exist.
-   * @throws AppError `unavailable` when the storage does not answer.
-   */
+  /** Streams a file; null when it does not exist. @throws AppError `unavailable` */
   open(key: string, range?: ByteRange): Promise<Readable | null>;
   /** Also succeeds when the file does not exist. @throws AppError `unavailable` */
   remove(key: string): Promise<void>;

@@ -34,12 +34,7 @@ const socketTimeout = 30_000;
  */
 const maxReaders = 1000;
 
-/**
- * Stores files in a bucket of Amazon S3 or a compatible server, under `media/`.
- *
- * The credentials come from where AWS's own tools look: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, a profile, or
- * the role of the machine.
- */
+/** Stores files in a bucket of Amazon S3 or a compatible server. The credentials come from where AWS's tools look. */
 export function s3Storage(settings: S3Settings): MediaStorage {
   const { bucket } = settings;
   const client = connect(settings, 50);

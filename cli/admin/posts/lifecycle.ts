@@ -74,11 +74,7 @@ export type OperatedPost = {
   readonly plan: string | null;
 };
 
-/**
- * Finds a post in any workspace by its id or its workflow's id.
- *
- * @throws AppError `not_found`
- */
+/** Finds a post in any workspace by its id or its workflow's id. @throws AppError `not_found` */
 export async function findPost(em: Em, given: string): Promise<OperatedPost> {
   const postId = given.replace(/^post-/v, '');
   const [row] = isId(postId)

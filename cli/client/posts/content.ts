@@ -31,11 +31,7 @@ export const contentFlags = {
 
 type Content = Values<typeof contentFlags>;
 
-/**
- * The fields of the API for these flags.
- *
- * @param uploads Options of the uploads; null for a dry run, which must not store anything.
- */
+/** The fields of the API for these flags. @param uploads Null for a dry run, which must not store anything. */
 export async function contentOf(client: Punctual, content: Content, uploads: CallOptions | null) {
   const { body, thread, channel, at, timezone, media, alt, options, tag, externalId } = content;
   if (at === undefined && timezone !== undefined) {

@@ -12,11 +12,7 @@ export const whenForms =
 
 const minutesIn: Readonly<Record<string, number>> = { m: 1, h: 60, d: 24 * 60, w: 7 * 24 * 60 };
 
-/**
- * Reads `--at`. Local times are in the time zone; the API decides what they mean where clocks change.
- *
- * @throws UsageError
- */
+/** Reads `--at`. The API decides what local times mean where clocks change. @throws UsageError */
 export function parseWhen(given: string, zone: string | undefined, now: Date): When {
   // Kept by the post, of which it is the time zone.
   const inZone = zone === undefined ? {} : { timezone: zone };
