@@ -67,6 +67,18 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
 /** RFC 3339, with or without an offset, also of a day or a time that does not exist. */
 const timeLike = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:[Zz]|[+\-]\d\d:\d\d)?$/v;
 
+/** What is wrong with other forms. */
+const faults: readonly (readonly [RegExp, string])[] = [
+  [timeLike, 'names a day or a time that does not exist'],
+  [/^\d{4}-\d\d-\d\d$/v, 'is a day without a time'],
+  [/^\d{4}-\d\d-\d\d +\d/v, 'needs a T between date and time'],
+  [/^\d{4}-\d\d-\d\d[Tt]\d:/v, 'needs an hour of two digits'],
+  [
+    /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d/v,
+    'must end with Z or an offset such as +01:00, right after the time',
+  ],
+];
+
 /** Says what a `scheduled_at` lacks, with an example. */
 function whyNoTime(at: string, timezone: DueTimeRequest['timezone'], now: Date): string {
   const withT = at.replace(/^(?<day>\d{4}-\d\d-\d\d) +(?=\d)/v, '$<day>T');
@@ -76,9 +88,9 @@ function whyNoTime(at: string, timezone: DueTimeRequest['timezone'], now: Date):
   }
 
   const sample = timezone ? sampleTime(now).slice(0, -1) : sampleTime(now);
-  return timeLike.test(at)
-    ? `names a day or a time that does not exist; send one such as ${sample}`
-    : `is not an RFC 3339 time: ${JSON.stringify(cut(at, 40))}. Send one such as ${sample}`;
+  const [, fault = `is not an RFC 3339 time: ${JSON.stringify(cut(at, 40))}`] =
+    faults.find(([form]) => form.test(at)) ?? [];
+  return `${fault}. Send one such as ${sample}`;
 }
 
 /** A valid time for an error, on the next day. */
