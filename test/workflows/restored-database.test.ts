@@ -1,53 +1,48 @@
 import type { WorkflowHandle } from '@temporalio/client';
+import type { ExecutionContext } from 'ava';
 import { readRestoreCounter } from '../../db/restore-counter.ts';
 import { moment } from '../../workflows/details.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { newClient } from '../support/client.ts';
 import { currentDetails } from '../support/current-details.ts';
-import { holdClaims, untilReleased } from '../support/held-claims.ts';
-import { beforeTests } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
-import { fakeNetwork, fakeNetworks, type FakeNetwork } from '../support/networks.ts';
+import { fakeNetwork, fakeNetworks } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { startApi, startWorkers } from '../support/punctual.ts';
 import { fakeChannel } from '../support/seed.ts';
 import { untilBegun } from '../support/until-begun.ts';
 import { ownStepsOf } from '../support/waits.ts';
+import { within } from '../support/within.ts';
 
 const test = needs('temporal');
 const second = 1000;
 const hour = 3600 * second;
 
-/** Posts whose claims return `not_due` with a time in the past, again and again. */
-const contradictory = new Set<string>();
+type Hold = { readonly asked: () => void; readonly released: Promise<void> };
 
-async function started(scope: Parameters<typeof startApi>[0]) {
-  const punctual = await startApi(scope, { networks: fakeNetworks });
-  await startWorkers(scope, punctual, {
+/** A service with a workspace and a channel. Its workers hold the claims of some posts. */
+async function started(t: ExecutionContext) {
+  const punctual = await startApi(t, { networks: fakeNetworks });
+  const holds = new Map<string, Hold>();
+  await startWorkers(t, punctual, {
     adapt: (activities) => ({
       ...activities,
       claimPost: async (request) => {
-        await untilReleased(request.postId);
-        const claim = await activities.claimPost(request);
-        return contradictory.has(request.postId)
-          ? { ...claim, kind: 'not_due', revision: 1, dueAt: new Date(0).toISOString() }
-          : claim;
+        const hold = holds.get(request.postId);
+        hold?.asked();
+        await hold?.released;
+        return activities.claimPost(request);
       },
     }),
   });
-  return punctual;
-}
-
-const shared = beforeTests(test, started);
-
-/** A workspace with a channel. */
-async function workspace<N extends FakeNetwork>(network: N, punctual = shared()) {
   const client = await newClient(punctual);
+  const network = fakeNetwork();
   const channel = await fakeChannel(punctual, client.workspaceId, network);
   const em = () => punctual.orm.em.fork();
   const at = (inMs: number): string => new Date(Date.now() + inMs).toISOString();
   const handleOf = (id: string) => punctual.temporal.client.workflow.getHandle(postWorkflowId(id));
   return {
+    punctual,
     client,
     network,
     handleOf,
@@ -58,16 +53,14 @@ async function workspace<N extends FakeNetwork>(network: N, punctual = shared())
       const id: string = (await client.post('/posts', post)).body.post.id;
       return { id, handle: await untilBegun(handleOf(id), 5) };
     },
-    makeDraft: async (): Promise<string> =>
-      (await client.post('/posts', { body: 'Hello', channel_ids: [channel] })).body.post.id,
-    /** Reschedules a post, and resolves when its workflow has received the signal. */
-    move: async (id: string, inMs: number): Promise<void> => {
-      const scheduled_at = at(inMs);
-      await client.patch(`/posts/${id}`, { scheduled_at });
-      await poll(
-        () => currentDetails(handleOf(id)).catch(() => ''), // A busy worker may not respond in time.
-        (shown) => shown.includes(scheduled_at.slice(0, 19).replace('T', ' ').replace(/:00$/v, '')),
-      );
+    /** Holds the claims of a post. `asked` resolves when one waits. */
+    holdClaims: (postId: string) => {
+      const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      holds.set(postId, { asked: asked.resolve, released: released.promise });
+      return {
+        asked: () => within(asked.promise, () => 'No worker claims the post.'),
+        release: released.resolve,
+      };
     },
     /** @returns a function that restores the post's row to its current state. */
     backUp: async (id: string): Promise<() => Promise<unknown>> => {
@@ -81,15 +74,6 @@ async function workspace<N extends FakeNetwork>(network: N, punctual = shared())
           values,
         );
     },
-    eventTypes: async (id: string): Promise<string[]> => {
-      const rows = await em().execute<{ type: string }[]>(
-        'select type from events where post_id = ? and run is not null order by id',
-        [id],
-      );
-      return rows.map(({ type }) => type);
-    },
-    scheduledMs: async (id: string): Promise<number> =>
-      Date.parse((await client.get(`/posts/${id}`)).body.post.scheduled_at),
   };
 }
 
@@ -101,11 +85,7 @@ const untilAsleepFor = (handle: WorkflowHandle, dueMs: number): Promise<string> 
   );
 
 test('a post whose cancel or new time the database lost just before its workflow looked is not sent, and the workers have to stop', async (t) => {
-  const punctual = await started(t);
-  const { client, network, handleOf, asleep, at, backUp } = await workspace(
-    fakeNetwork(),
-    punctual,
-  );
+  const { punctual, client, network, handleOf, asleep, at, backUp, holdClaims } = await started(t);
   const behindSince = async () => (await readRestoreCounter(punctual.orm)).behindSince;
   const changes = [
     (id: string) => client.post(`/posts/${id}/cancel`),
@@ -131,12 +111,12 @@ test('a post whose cancel or new time the database lost just before its workflow
 });
 
 test('after a forged reschedule signal the post keeps its time, and later edits take effect', async (t) => {
-  const { client, network, asleep, at, scheduledMs } = await workspace(fakeNetwork());
+  const { client, network, asleep, at } = await started(t);
   for (const revision of [2 ** 31 - 2, 2 ** 31 - 1]) {
     const { id, handle } = await asleep(hour);
-    const dueMs = await scheduledMs(id);
+    const { scheduled_at } = (await client.get(`/posts/${id}`)).body.post;
     await handle.signal('reschedule', { revision, dueAt: at(0) });
-    await untilAsleepFor(handle, dueMs);
+    await untilAsleepFor(handle, Date.parse(scheduled_at));
     t.true((await ownStepsOf(handle)) <= 1);
 
     await client.patch(`/posts/${id}`, { schedule_in_minutes: 0 });
