@@ -8,8 +8,13 @@ import { query, queryPlanned } from '../query.ts';
 /** The condition of files that are neither deleted nor still being stored. */
 const inLibrary = { deletedAt: null, storedAt: { $ne: null } } as const;
 
-export const findMedia = (em: Em, workspaceId: string, id: string): Promise<MediaFile | null> =>
-  em.findOne(MediaFile, { id, workspaceId, ...inLibrary });
+export const findMedia = (
+  em: Em,
+  workspaceId: string,
+  id: string,
+  lockMode = LockMode.NONE,
+): Promise<MediaFile | null> =>
+  em.findOne(MediaFile, { id, workspaceId, ...inLibrary }, { lockMode });
 
 /** Finds a file by the token of its link, in any workspace. */
 export const findMediaByLink = async (em: Em, linkToken: string): Promise<MediaFile | null> =>
@@ -20,11 +25,7 @@ export const findMediaByLink = async (em: Em, linkToken: string): Promise<MediaF
  * first and this caller sees its post, or it finds the file changed.
  */
 export const lockMedia = (em: Em, workspaceId: string, id: string): Promise<MediaFile | null> =>
-  em.findOne(
-    MediaFile,
-    { id, workspaceId, ...inLibrary },
-    { lockMode: LockMode.PESSIMISTIC_WRITE },
-  );
+  findMedia(em, workspaceId, id, LockMode.PESSIMISTIC_WRITE);
 
 /**
  * Finds files of the library, and locks them against changes until the transaction ends: a post never loses one between

@@ -121,10 +121,7 @@ export async function channelsOfPost(em: Em, scope: Scope): Promise<string[]> {
   return rows.map(({ channelId }) => channelId);
 }
 
-type Account = Pick<
-  Channel,
-  'id' | 'platform' | 'handle' | 'state' | 'settings' | 'options' | 'disconnectedAt'
->;
+type Account = Omit<PostOnChannel['account'], 'baseUrl' | 'remoteId'>;
 
 /**
  * Finds channels to publish to, by a statement, as each new post needs it.

@@ -7,8 +7,8 @@ import type { CheckAccount } from '../../networks/network-entry.ts';
 import { NetworkError } from '../../networks/network.ts';
 import type { Networks } from '../../networks/registry.ts';
 import { cleanName } from './connect-channel.ts';
-import { currentGrant } from './current-grant.ts';
-import { credentialsOf, endsSoon, openGrant, type CurrentGrant } from './grants.ts';
+import { currentGrant, currentGrantOr } from './current-grant.ts';
+import { credentialsOf, openGrant, type CurrentGrant } from './grants.ts';
 import { markAccessLost, markAccessRestored } from './mark-access.ts';
 import type { AccountDeps } from './oauth-context.ts';
 
@@ -181,9 +181,7 @@ async function openedGrant(
   }
 
   const grant = openGrant(deps.sealer, channel.id, stored.sealedGrant);
-  return endsSoon(grant, deps.now().getTime())
-    ? currentGrant(deps, channelOf(channel))
-    : { grant, refreshedAt: stored.refreshedAt };
+  return currentGrantOr(deps, channelOf(channel), { grant, refreshedAt: stored.refreshedAt });
 }
 
 async function callCheck(

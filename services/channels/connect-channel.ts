@@ -15,10 +15,7 @@ import { storeGrant } from './grants.ts';
 type ConnectOptions = {
   /** The OAuth grant; null or omitted when the account's own credentials open it. */
   readonly grant?: Grant | null;
-  /**
-   * The server is not part of the account's identity, as on Bluesky: the channel follows the account to another
-   * server.
-   */
+  /** The channel follows its account to another server, as on Bluesky. */
   readonly moves?: boolean;
   /** The channel limit from the settings; unlimited when omitted. */
   readonly most?: number;
@@ -100,18 +97,14 @@ export async function assertChannelQuota(em: Em, workspaceId: string, most: numb
   }
 }
 
-type CleanAccount = Account & { readonly displayName: string | null };
-
 /** Limit of a display name, in characters. No network allows longer ones, but a self-hosted server may. */
 const mostCharacters = 200;
 
-export function cleanAccount(account: Account): CleanAccount {
-  return {
-    ...account,
-    handle: onOneLine(account.handle) || account.remoteId,
-    displayName: cleanName(account.displayName),
-  };
-}
+export const cleanAccount = (account: Account) => ({
+  ...account,
+  handle: onOneLine(account.handle) || account.remoteId,
+  displayName: cleanName(account.displayName),
+});
 
 /** The display name as one line; null when it is not a string or has no visible characters. */
 export const cleanName = (name: unknown): string | null =>
@@ -119,10 +112,7 @@ export const cleanName = (name: unknown): string | null =>
     ? [...onOneLine(name)].slice(0, mostCharacters).join('').trim() || null
     : null;
 
-/**
- * Removes control characters, which databases and terminals handle badly, and bidirectional controls, which reorder
- * the surrounding text.
- */
+/** Removes control characters, and bidirectional controls, which reorder the surrounding text. */
 const onOneLine = (text: string): string =>
   text
     .replaceAll(/[\p{Cc}\p{Bidi_Control}\s]+/gu, ' ')

@@ -40,13 +40,8 @@ export async function readLink(
   };
 }
 
-function statusOf({ status, expiresAt }: ConnectLink, now: Date): (typeof linkStatuses)[number] {
-  if (status === 'connected' || status === 'failed') {
-    return status;
-  }
-
-  return expiresAt > now ? 'pending' : 'expired';
-}
+const statusOf = ({ status, expiresAt }: ConnectLink, now: Date): (typeof linkStatuses)[number] =>
+  status === 'connected' || status === 'failed' ? status : expiresAt > now ? 'pending' : 'expired';
 
 /** Collects what the page of a link names. @throws Problem `network_not_configured` */
 export async function describeLink(deps: ServiceDeps, link: ConnectLink) {

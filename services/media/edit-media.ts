@@ -6,12 +6,11 @@ import { lockLibrary } from '../../db/quotas.ts';
 import { lockMedia } from '../../db/repositories/media.ts';
 import { AppError, wrongValue } from '../../domain/errors.ts';
 import type { Json } from '../../domain/json-schema.ts';
-import { isText, notText } from '../../domain/texts.ts';
 import type { Rules, RulesByPlatform } from '../../networks/content-rules.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { reserveAltText } from '../quotas/media-quota.ts';
-import { altTextFault, fileName } from './file-texts.ts';
+import { assertFileTexts, fileName } from './file-texts.ts';
 import { loadMedia } from './library.ts';
 
 type MediaEdit = {
@@ -25,11 +24,11 @@ export async function editMedia(
   id: string,
   { altText, name }: MediaEdit,
 ): Promise<MediaFile> {
-  refuse(
-    'alt_text',
-    altText === '' ? 'must not be blank; null removes it' : altTextFault(altText ?? ''),
-  );
-  refuse('name', name === undefined || isText(name) ? null : notText);
+  if (altText === '') {
+    throw wrongValue('/alt_text', 'must not be blank; null removes it');
+  }
+
+  assertFileTexts(altText, name);
   return orm.em.fork().transactional(async (em) => {
     // Posts use the same lock order: the file, then the library. One that is being scheduled with the file commits
     // before this, or sees the new alt text.
@@ -57,12 +56,6 @@ export async function editMedia(
 
     return file;
   });
-}
-
-export function refuse(field: string, fault: string | null): void {
-  if (fault !== null) {
-    throw wrongValue(`/${field}`, fault);
-  }
 }
 
 /**

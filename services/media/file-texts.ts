@@ -1,3 +1,4 @@
+import { wrongValue } from '../../domain/errors.ts';
 import { isText, notText } from '../../domain/texts.ts';
 
 const maxLength = 255;
@@ -74,4 +75,15 @@ export function altTextFault(text: string): string | null {
   return length > longestAltText
     ? `must not have more than ${longestAltText} characters, and this has ${length}`
     : null;
+}
+
+export function assertFileTexts(altText: string | null | undefined, name = ''): void {
+  const fault = altTextFault(altText ?? '');
+  if (fault !== null) {
+    throw wrongValue('/alt_text', fault);
+  }
+
+  if (!isText(name)) {
+    throw wrongValue('/name', notText);
+  }
 }

@@ -1,11 +1,9 @@
 import type { MediaFile } from '../../db/entities/media.ts';
-import { isText, notText } from '../../domain/texts.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { createOnce, type RequestKey } from '../idempotency.ts';
 import { downloadMedia } from './download-media.ts';
-import { refuse } from './edit-media.ts';
-import { altTextFault, fileName } from './file-texts.ts';
+import { assertFileTexts, fileName } from './file-texts.ts';
 import { insertMedia } from './store-files.ts';
 
 type ImportRequest<T> = {
@@ -25,8 +23,7 @@ export async function importMedia<T extends object>(
   owner: QuotaOwner,
   { url, name, altText, present, clientSignal, key }: ImportRequest<T>,
 ): Promise<T & { readonly replayed: boolean }> {
-  refuse('alt_text', altTextFault(altText ?? ''));
-  refuse('name', name === undefined || isText(name) ? null : notText);
+  assertFileTexts(altText, name);
   return createOnce<T>(deps, owner.workspaceId, key, async (transact) => {
     const stored = await downloadMedia(deps, owner, [{ url, path: '/url' }], clientSignal);
     try {

@@ -15,12 +15,6 @@ import type { PostChange } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { assertFree, assertNotLive, foundAt, readUrl, type KnowsPages } from './found-post.ts';
 
-/** The finding of a person who checked the account. */
-type Settlement = {
-  readonly channelId: string;
-  readonly url: string | null;
-};
-
 /** Time in which a settlement can be corrected, in milliseconds. */
 const correctableMs = 24 * 60 * 60_000;
 
@@ -31,7 +25,7 @@ const correctableMs = 24 * 60 * 60_000;
 export async function settlePost(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'publicUrl' | 'rules'> & KnowsPages,
   change: PostChange,
-  { channelId, url: given }: Settlement,
+  { channelId, url: given }: { readonly channelId: string; readonly url: string | null },
 ): Promise<void> {
   const { workspaceId, postId } = change;
   const scope = { workspaceId, postId };

@@ -1,29 +1,24 @@
-import { selectDeliveries, type DeliveryRow } from '../../db/delivery-list.ts';
-import type { DeliveryStatus } from '../../db/entities/webhooks.ts';
+import { selectDeliveries, type DeliveryFilter, type DeliveryRow } from '../../db/delivery-list.ts';
 import type { Em } from '../../db/orm.ts';
 import { findEndpoint } from '../../db/repositories/endpoints.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { EventType } from '../../domain/statuses.ts';
 import { cutPage, readCursor } from '../cursor.ts';
 
 export const maxDeliveriesPage = 100;
-
-type DeliverySearch = {
-  readonly status?: DeliveryStatus | undefined;
-  readonly eventType?: EventType | undefined;
-  readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
-};
 
 export async function listDeliveries(
   em: Em,
   workspaceId: string,
   endpointId: string,
-  { status, eventType, limit = maxDeliveriesPage, cursor }: DeliverySearch,
+  {
+    limit = maxDeliveriesPage,
+    cursor,
+    ...filter
+  }: Partial<Omit<DeliveryFilter, 'after' | 'id'>> & { readonly cursor?: string | undefined },
 ): Promise<{ deliveries: DeliveryView[]; next_cursor: string | null }> {
   await findEndpoint(em, workspaceId, endpointId);
-  const filter = { status, eventType, after: readCursor(cursor), limit: limit + 1 };
-  const rows = await selectDeliveries(em, workspaceId, endpointId, filter);
+  const asked = { ...filter, after: readCursor(cursor), limit: limit + 1 };
+  const rows = await selectDeliveries(em, workspaceId, endpointId, asked);
   const { page, nextCursor } = cutPage(rows, limit, (row) => ({
     createdAt: row.created_at,
     id: row.id,

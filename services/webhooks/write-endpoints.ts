@@ -25,12 +25,6 @@ import {
   type EndpointView,
 } from './read-endpoints.ts';
 
-type NewEndpoint = {
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly description?: string;
-};
-
 /** Only the given fields change. */
 type EndpointEdit = {
   readonly url?: string;
@@ -43,7 +37,7 @@ type EndpointEdit = {
 export async function createEndpoint(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'sealer' | 'refuseUrl'>,
   actor: Actor,
-  request: NewEndpoint,
+  request: EndpointEdit & Required<Pick<EndpointEdit, 'url' | 'events'>>,
   key?: RequestKey,
 ): Promise<CreatedEndpoint & { readonly replayed: boolean }> {
   return createOnce<CreatedEndpoint>(deps, actor.workspaceId, key, async (transact) => {
