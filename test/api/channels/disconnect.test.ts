@@ -34,7 +34,11 @@ test('an edit keeps a disconnected channel with a warning, unless it names the o
   const post = await make([gone, stays]);
   await disconnect();
 
-  const kept = await client.patch(`/posts/${post}`, { body: 'y', schedule_in_minutes: 90 });
+  const kept = await client.patch(`/posts/${post}`, {
+    body: 'y',
+    schedule_in_minutes: 90,
+    channel_options: { [gone]: { visibility: 'unlisted' } },
+  });
   t.is(kept.status, 200, JSON.stringify(kept.body));
   t.deepEqual(channelsOf(kept.body.post), [gone, stays]);
   t.regex(
