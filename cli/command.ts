@@ -25,7 +25,6 @@ export type Session = {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The `--profile` that was given. */
   readonly profile: string | undefined;
-  /** @throws NoKeyError */
   readonly access: () => Promise<Access>;
   /** A client of the API with the chosen key. @throws NoKeyError */
   readonly client: () => Promise<Punctual>;
@@ -154,7 +153,6 @@ function sessionOf(profile: string | undefined): Session {
   };
 }
 
-/** @returns the exit code. */
 async function execute(
   run: () => Promise<Answer> | AsyncIterable<Answer>,
   output: { readonly json: boolean | undefined; readonly jq: string | undefined },

@@ -2,7 +2,6 @@ import { createHmac } from 'node:crypto';
 import type { Answer } from '../sdk/src/index.ts';
 import { signedHeaders } from '../runtime/sign-webhook.ts';
 
-/** The fields of an event that a webhook has. */
 export type Sent = Pick<
   Answer<'listEvents'>['events'][number],
   'id' | 'type' | 'created_at' | 'workspace_id' | 'data'

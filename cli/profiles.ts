@@ -13,12 +13,10 @@ type StoredProfile = {
 };
 
 export type Profiles = {
-  /** Name of the profile that is used unless another one is named. */
   readonly current?: string;
   readonly profiles: Readonly<Record<string, StoredProfile>>;
 };
 
-/** The API and the key of a command. */
 export type Access = {
   readonly url: string;
   readonly apiKey: string;
@@ -81,7 +79,6 @@ export async function changeProfiles(
   return after;
 }
 
-/** The name of the profile that `--profile` or the environment asks for. */
 export const namedProfile = (env: Env, flag: string | undefined): string | undefined =>
   flag || env['PUNCTUAL_PROFILE'] || undefined;
 

@@ -58,7 +58,6 @@ export function beginning(text: string, length = 60): string {
   return letters.length <= length ? letters.join('') : `${letters.slice(0, length).join('')}…`;
 }
 
-/** The time zone of this machine. */
 export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** A time in the zone of this machine, such as `2027-03-01 09:00`; empty for null. */

@@ -70,12 +70,10 @@ const randomBase62 = (length: number): string =>
 /** `svc_live_` and 32 random base62 characters: 190 bits. */
 export const newApiKey = (): string => `svc_live_${randomBase62(32)}`;
 
-/** Prefix of the keys that manage workspaces. */
 export const operatorKeyPrefix = 'svc_admin_';
 
 export const newOperatorKey = (): string => `${operatorKeyPrefix}${randomBase62(32)}`;
 
-/** `whsec_` and 32 random base62 characters. */
 export const newSigningSecret = (): string => `whsec_${randomBase62(32)}`;
 
 /** The token in the public link to a media file: 32 random base62 characters. */

@@ -12,14 +12,12 @@ const timeoutMs = 10_000;
 /** Limit for the response's body, in bytes. Only the status matters; the body is shown to the endpoint's owner. */
 const maxBytes = 2048;
 
-/** A request to an endpoint. */
 export type WebhookRequest = SignedEvent & { readonly url: string };
 
 export type WebhookResult = {
   readonly status: number | null;
   readonly error: DeliveryError | null;
   readonly durationMs: number;
-  /** The raw `Retry-After` header. */
   readonly retryAfter: string | undefined;
   /** The first 2 KB of the response's body as text for JSON; null when it was empty. */
   readonly responseBody: string | null;

@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
 
-/** An event as it is sent. */
 export type SignedEvent = {
   readonly eventId: string;
   readonly eventType: string;

@@ -11,21 +11,16 @@ import { flagName } from '../flags.ts';
 
 export type CommandDeps = {
   readonly orm: Orm;
-  /** Entity manager for commands with one small change. */
   readonly em: Em;
   readonly networks: Networks;
-  /** HTTP client for networks. */
   readonly egress: Egress;
   readonly sealer: Sealer;
-  /** Public base URL of the API, without a trailing slash. */
   readonly publicUrl: string;
   /** Link to a workflow in Temporal's Web UI; null when its URL is not configured. */
   readonly workflowLink: (workflowId: string) => string | null;
-  /** Base URL of the sandbox; null when it is not configured. */
   readonly sandboxUrl: string | null;
-  /** Default quotas of a workspace. */
+  /** The defaults. */
   readonly quotas: Quotas;
-  /** Allowed return URLs after an account was connected. */
   readonly returnUrls: readonly URL[];
   readonly openStorage: () => Promise<MediaStorage>;
   readonly openTemporal: () => Promise<Temporal>;

@@ -49,7 +49,6 @@ const create = adminCommand({
 
 const listOf = (given: string): string[] => given.split(',').map((one) => one.trim());
 
-/** @throws UsageError that names an unknown scope. */
 function readScopes(given: string): Scope[] {
   const names = listOf(given);
   const unknown = names.filter((name) => !isScope(name));

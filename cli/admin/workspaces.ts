@@ -125,7 +125,6 @@ const setQuota = adminCommand({
 
 export const quotas = { show: showQuotas, set: setQuota };
 
-/** @returns the new workspace's id. */
 export async function createWorkspace(em: Em, name: string): Promise<string> {
   const workspace = em.create(Workspace, {
     name,

@@ -92,7 +92,6 @@ function fieldsOf(fields: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(pairs);
 }
 
-/** @throws UsageError */
 export function parseJson(what: string, value: string): unknown {
   try {
     return JSON.parse(value);

@@ -20,11 +20,11 @@ export type Config = {
   readonly port: number;
   /** Port of a worker's `/livez` and `/readyz`; 0 disables them. */
   readonly workerHealthPort: number;
-  /** Base URL at which browsers reach the API, without a trailing slash: `https://punctual.example`. */
+  /** Without a trailing slash, like all URLs here. */
   readonly publicUrl: string;
   readonly databaseUrl: string;
   readonly databasePoolSize: number;
-  /** Whether the API and workers migrate the database when they start. */
+  /** When the API and workers start. */
   readonly migrates: boolean;
   /** 32 bytes in hex. Seals tokens and signing secrets in the database. */
   readonly secretKey: string;
@@ -37,11 +37,8 @@ export type Config = {
   /** Defaults for workspaces without quotas of their own. */
   readonly quotas: Quotas;
   readonly retentionDays: RetentionDays;
-  /** URL of Temporal's Web UI, without a trailing slash; null when it is not set. */
   readonly temporalUiUrl: string | null;
-  /** URL of a sandbox, without a trailing slash; null when it is not set. */
   readonly sandboxUrl: string | null;
-  /** Allowed redirect targets after an account was connected. */
   readonly returnUrls: readonly URL[];
   /** The brand of pages for workspaces without their own. */
   readonly brand: Brand;
@@ -51,7 +48,7 @@ export type Config = {
   readonly trustedProxies: number;
 };
 
-/** @throws ConfigError with one line per setting that is missing or wrong. */
+/** @throws ConfigError */
 export function readConfig(env: Env = process.env): Config {
   const problems: string[] = [];
   const config = {

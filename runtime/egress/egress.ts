@@ -62,20 +62,18 @@ export type DownloadRequest = {
 export type Download = {
   /** May be an error status; destroy the body unread then. */
   readonly status: number;
-  /** Names in lower case; the first value where a header came more than once. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: EgressResponse['headers'];
   /**
    * The body as it arrives. Fails with an `EgressError` or a `BodyTooLargeError`, and never ends early without an
    * error. Read it to its end or destroy it: it holds a connection.
    */
   readonly body: Readable;
-  /** The final URL, after redirects. */
+  /** After redirects. */
   readonly url: string;
 };
 
 /** Fetches bodies that are too large for memory. GET only. */
 export type Downloader = {
-  /** @throws EgressError or BodyTooLargeError */
   download(request: DownloadRequest): Promise<Download>;
 };
 

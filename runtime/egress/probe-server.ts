@@ -1,7 +1,6 @@
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/** TLS options of a Temporal connection. */
 type ProbeTls = {
   readonly serverNameOverride?: string | undefined;
   readonly serverRootCACertificate?: Uint8Array | undefined;

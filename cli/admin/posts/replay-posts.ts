@@ -42,7 +42,7 @@ type FailedPost = {
   readonly channel_ids: readonly string[];
 };
 
-/** @property failure Why it was not retried. */
+/** `failure` says why it was not retried. */
 type Outcome = { readonly post: FailedPost; readonly failure: string | null };
 
 const flags = {

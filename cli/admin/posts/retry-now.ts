@@ -10,7 +10,6 @@ import { text } from '../../flags.ts';
 import { adminCommand } from '../command.ts';
 import { findPost } from './lifecycle.ts';
 
-/** Number of posts whose attempts are started at the same time. */
 const atOnce = 20;
 
 /** Starts the next attempt of channels that wait for it. Rate limits and the order on a channel still apply. */

@@ -83,7 +83,7 @@ type ChannelRow = {
   readonly channel_id: string;
   readonly platform: string;
   readonly handle: string;
-  /** State of the connected account. */
+  /** Of the account. */
   readonly state: string;
   /** End of a rate limit of the account or its server, also a past one. */
   readonly parked_until: Date | null;
@@ -95,11 +95,8 @@ type ChannelRow = {
   readonly tries: number;
   readonly published_at: Date | null;
   readonly settled_at: Date | null;
-  /** Warning from the post's creation or last edit. */
   readonly warning: string | null;
-  /** Warning from the network after publishing. */
   readonly sent_warning: string | null;
-  /** The channel's own text. */
   readonly own_text: string | null;
 };
 
