@@ -16,7 +16,7 @@ export type Scope = (typeof scopes)[number];
 export const scopesOf = (stored: readonly string[] | null): readonly Scope[] =>
   stored?.filter(isScope) ?? scopes;
 
-export const isScope = (name: string): name is Scope => scopes.some((known) => known === name);
+const isScope = (name: string): name is Scope => scopes.some((known) => known === name);
 
 export type KeyRights = {
   readonly scopes: readonly Scope[];

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import { recordAudit } from '../../db/audit.ts';
 import { ApiKey } from '../../db/entities/workspaces.ts';
-import { assertSound, isScope, scopes as allScopes, type Scope } from '../../domain/api-keys.ts';
+import { assertSound, scopes as allScopes } from '../../domain/api-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import { dropLinks } from '../../db/repositories/links.ts';
 import { isId } from '../../domain/json-schema.ts';
@@ -9,8 +9,7 @@ import { presentKey } from '../../services/keys/read-keys.ts';
 import { readExpiry, readName } from '../../services/keys/write-keys.ts';
 import { chooseChannels } from '../../services/posts/choose-channels.ts';
 import { storeWorkspaceKey } from '../../services/workspaces/write-workspaces.ts';
-import { UsageError } from '../failures.ts';
-import { text } from '../flags.ts';
+import { someOf, text } from '../flags.ts';
 import { tableOf } from '../table.ts';
 import { adminCommand } from './command.ts';
 import { assertWorkspaceExists, workspaceArgs } from './workspaces.ts';
@@ -20,16 +19,16 @@ const create = adminCommand({
   args: workspaceArgs,
   flags: {
     name: text('For people', 'NAME'),
-    scopes: text(`Of ${allScopes.join(', ')}; all if omitted`, 'SCOPE,SCOPE'),
+    scopes: someOf(allScopes, 'Its rights, separated by commas; all if omitted'),
     channels: text('The only channels that it sees', 'CHANNEL_ID,CHANNEL_ID'),
     expires: text('When it expires', 'TIME'),
   },
   run: async ({ em, now }, { workspaceId: id, name, scopes: given, channels, expires }) => {
     await assertWorkspaceExists(em, id);
-    const channelIds = channels === undefined ? null : listOf(channels);
+    const channelIds = channels?.split(',').map((one) => one.trim()) ?? null;
     // A key for some channels cannot have `webhooks`.
     const most = channelIds && allScopes.filter((scope) => scope !== 'webhooks');
-    const scopes = given === undefined ? most : readScopes(given);
+    const scopes = given ?? most;
     const expiresAt = readExpiry(expires ?? null, now());
     assertSound({ scopes: scopes ?? allScopes, channelIds, expiresAt });
     await chooseChannels(em, id, channelIds ?? []);
@@ -46,20 +45,6 @@ const create = adminCommand({
     };
   },
 });
-
-const listOf = (given: string): string[] => given.split(',').map((one) => one.trim());
-
-function readScopes(given: string): Scope[] {
-  const names = listOf(given);
-  const unknown = names.filter((name) => !isScope(name));
-  if (unknown.length > 0) {
-    throw new UsageError(
-      `--scopes: there is no scope "${unknown.join(', ')}". There are ${allScopes.join(', ')}.`,
-    );
-  }
-
-  return names.filter(isScope);
-}
 
 const list = adminCommand({
   brief: 'Lists the API keys of a workspace, oldest first, also the revoked ones',

@@ -103,7 +103,7 @@ test('an operator creates a key with a name, scopes, channels and an end, and se
     expires_at: '2100-01-01T00:00:00.000Z',
   });
   await areRefused(t, adminOf(api.punctual), [
-    [[...words, '--scopes', 'posts'], 'UsageError', /no scope "posts"\. There are posts:read/v],
+    [[...words, '--scopes', 'posts'], 'UsageError', /"posts" to be one of .posts:read/v],
     [[...words, '--channels', crypto.randomUUID()], 'AppError', /No channel of this workspace/v],
     [
       [...words, '--channels', channel, '--scopes', 'webhooks'],
