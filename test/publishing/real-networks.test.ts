@@ -1,6 +1,4 @@
-import { AppBskyEmbedImages } from '@atproto/api';
 import { postWorkflowId } from '../../workflows/messages.ts';
-import { blobBytes, recordsOf } from '../networks/bluesky/bench.ts';
 import { pictureFile, pixelsOf } from '../networks/files.ts';
 import {
   addBlueskyChannel,
@@ -8,8 +6,6 @@ import {
   blueskyAccount,
   mastodonAccount,
   networkPorts,
-  type BlueskyTestAccount,
-  type MastodonTestAccount,
 } from '../support/accounts.ts';
 import { newClient } from '../support/client.ts';
 import { beforeTests } from '../support/kit.ts';
@@ -18,6 +14,7 @@ import { needs } from '../support/needs.ts';
 import { startPunctual } from '../support/punctual.ts';
 import { isSignedWith, startReceiver } from '../support/receiver.ts';
 import { ownStepsOf, timerEnds } from '../support/waits.ts';
+import { postsOf, statusesOf } from './live-posts.ts';
 
 const test = needs('temporal', 'gotosocial', 'pds');
 
@@ -38,46 +35,6 @@ async function workspace() {
     bluesky: await addBlueskyChannel(punctual, client.workspaceId, bluesky),
   };
   return { punctual, client, channels, mastodon, bluesky };
-}
-
-/** The statuses of an account, oldest first, each with its text and the pixels of its pictures. */
-async function statusesOf({ client }: MastodonTestAccount) {
-  const me = await client.v1.accounts.verifyCredentials();
-  const statuses = await client.v1.accounts.$select(me.id).statuses.list();
-  return Promise.all(
-    statuses.toReversed().map(async ({ id, url, createdAt, inReplyToId, mediaAttachments }) => ({
-      id,
-      url,
-      createdAt,
-      inReplyToId,
-      text: (await client.v1.statuses.$select(id).source.fetch()).text,
-      pictures: await Promise.all(
-        mediaAttachments.map(async (file) => {
-          const response = await fetch(file.url ?? '');
-          return pixelsOf(Buffer.from(await response.arrayBuffer()));
-        }),
-      ),
-    })),
-  );
-}
-
-/** The same for the records of a Bluesky account. */
-async function postsOf({ agent }: BlueskyTestAccount) {
-  return Promise.all(
-    (await recordsOf(agent)).map(async ({ uri, cid, record }) => {
-      const images = AppBskyEmbedImages.isMain(record.embed) ? record.embed.images : [];
-      const files = await Promise.all(images.map(({ image }) => blobBytes(agent, image)));
-      const { text, createdAt, reply } = record;
-      return {
-        uri,
-        cid,
-        createdAt,
-        reply,
-        text,
-        pictures: await Promise.all(files.map(pixelsOf)),
-      };
-    }),
-  );
 }
 
 test('a scheduled post is live on Mastodon and Bluesky at its time, at the URLs in its results', async (t) => {
