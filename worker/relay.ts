@@ -143,7 +143,15 @@ const longestWaitMs = 60_000;
 export function retryBackoff(now: () => number = Date.now) {
   const rows = new Map<string, { readonly untilMs: number; readonly waitMs: number }>();
   return {
-    ids: (): string[] => [...rows].flatMap(([id, { untilMs }]) => (untilMs > now() ? [id] : [])),
+    ids: (): string[] => {
+      for (const [id, { untilMs }] of rows) {
+        if (untilMs + longestWaitMs < now()) {
+          rows.delete(id); // Synced by another process, or deleted.
+        }
+      }
+
+      return [...rows].flatMap(([id, { untilMs }]) => (untilMs > now() ? [id] : []));
+    },
     /** @param why `refused`: Temporal refused this row. `away`: Temporal or the database is unavailable. */
     add: (id: string, why: 'refused' | 'away'): void => {
       const before = rows.get(id)?.waitMs ?? firstWaitMs / 2;

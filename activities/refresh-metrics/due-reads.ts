@@ -49,7 +49,9 @@ export async function claimDue(
 ): Promise<{ readonly rows: readonly DueRow[]; readonly postponed: number }> {
   const nowMs = now().getTime();
   const at = (ms: number): Date => new Date(nowMs + ms);
-  const announced = [...limits.announced.on(platform), ...limits.reads.on(platform)];
+  const announced = [...limits.announced.on(platform), ...limits.reads.on(platform)].filter(
+    ([, untilMs]) => untilMs > nowMs,
+  );
   const every = sql`${everyMs ?? 0}::float8 * interval '1 millisecond'`;
   const only =
     post === null

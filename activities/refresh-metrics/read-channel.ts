@@ -138,10 +138,13 @@ async function handleReadFailure(
     (await deps.orm.em.fork().transactional((em) => loseAccess(em, deps, account, error.message)));
   const until = new Date(untilOf(error, isLost, nowMs));
   await rescheduleTo(deps, rest, until);
-  // The other posts of the channel, or of the limit's scope, wait too when they are due.
-  const limit = error.code === 'rate_limited' ? error.limit : 'channel';
-  deps.limits.reads.add(account, { scope: limit, untilMs: until.getTime() }, nowMs);
   const isWait = ['rate_limited', 'paced'].includes(error.code);
+  // The other posts of the channel, or of the limit's scope, wait too. After a refusal they do not: a reconnection may end it.
+  if (isWait || error.code === 'network_unavailable') {
+    const scope = error.code === 'rate_limited' ? error.limit : 'channel';
+    deps.limits.reads.add(account, { scope, untilMs: until.getTime() }, nowMs);
+  }
+
   counts[isWait || isLost ? 'postponed' : 'failed'] += rest.length;
   return false;
 }

@@ -225,6 +225,9 @@ async function release(
   );
 }
 
+/** Lines for the rows of one batch: Temporal may have lost thousands. */
+const maxLines = 20;
+
 const sentences = {
   gone: 'no workflow runs for this row: the relay starts one',
   asleep: 'the workflow of this overdue post still sleeps: the relay wakes it',
@@ -251,8 +254,12 @@ async function returnToOutbox(
         where ${isOpen} and ${version} = seen.version and one.${synced} >= ${version} for update of one skip locked)
       update ${table} one set ${change} from same where one.id = same.id returning one.id, one.workspace_id`,
   );
-  for (const { id, workspace_id: workspace } of returned) {
+  for (const { id, workspace_id: workspace } of returned.slice(0, maxLines)) {
     log.warn({ [name]: id, workspace }, sentences[why]);
+  }
+
+  if (returned.length > maxLines) {
+    log.warn({ rows: returned.length - maxLines }, `${sentences[why]}, for further rows`);
   }
 
   return returned.length;

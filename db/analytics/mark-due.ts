@@ -37,7 +37,7 @@ type Asked = {
  *
  * Where reads are rare because they cost money, `next_metrics_at` stays in two cases. It may be the end of a lease:
  * the post may be being read now and would be read twice. Or it is at most a day away and not a regular time: a rate
- * limit or a pause after a refusal, during which every read counts too.
+ * limit or a pause after a refusal that this post met, during which every read counts too.
  */
 export function markDue(
   em: Em,

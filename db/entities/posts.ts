@@ -34,7 +34,7 @@ export const PostSchema = defineEntity({
     metadata: p.json<Readonly<Record<string, string>>>().defaultRaw(`'{}'`),
     externalId: p.text().strictNullable(),
     publishedAt: instant().strictNullable(),
-    /** When its workflow wakes up, if later than its due time (`wakeTime` in `temporal/sync-post.ts`). */
+    /** When its workflow wakes up, if later than its due time (`temporal/sync-post.ts`). */
     wakesAt: instant().strictNullable(),
     /** A call asked to remove it from its networks, and the removal has not ended. */
     isBeingRemoved: p.boolean().default(false),

@@ -6,7 +6,7 @@ import type { AccountDeps } from './oauth-context.ts';
 
 /**
  * Marks the channel as `needs_reconnect`, with one event however many posts run into it. Runs in the transaction that
- * ends the post\'s channel, so that an attempt after a crash finds both or neither.
+ * ends the post's channel, so that an attempt after a crash finds both or neither.
  */
 export async function markAccessLost(
   em: Em,
