@@ -3,13 +3,16 @@ import { Parser, type Handler } from 'htmlparser2';
 /** More than real pages have. The parser's time is quadratic to the depth: half a megabyte of `<b>` takes 35 s. */
 const maxDepth = 256;
 
-type Handlers = Partial<Pick<Handler, 'onopentag' | 'onclosetag' | 'ontext'>>;
-
 /**
  * Reads untrusted HTML in time linear to its length, up to the first tag that is too deep. Names are in lower case, and
  * entities are decoded.
  */
-export function readHtml(html: string, { onclosetag, ...others }: Handlers): void {
+export const readHtml = (html: string, handlers: Handlers): void => htmlReader(handlers).end(html);
+
+type Handlers = Partial<Pick<Handler, 'onopentag' | 'onclosetag' | 'ontext'>>;
+
+/** As `readHtml`, for a text that comes in pieces. */
+export function htmlReader({ onclosetag, ...others }: Handlers): Pick<Parser, 'write' | 'end'> {
   let depth = 0;
   const parser = new Parser({
     ...others,
@@ -24,5 +27,5 @@ export function readHtml(html: string, { onclosetag, ...others }: Handlers): voi
       onclosetag?.(name, isImplied);
     },
   });
-  parser.end(html);
+  return parser;
 }

@@ -2,7 +2,7 @@ import type { Orm } from '../db/orm.ts';
 import type { Networks } from '../networks/registry.ts';
 import { egressSettings } from '../runtime/config/allowed-addresses.ts';
 import type { Config } from '../runtime/config/read-config.ts';
-import { parseAllowList } from '../runtime/egress/addresses.ts';
+import { parseAllowList, parseNat64Prefixes } from '../runtime/egress/addresses.ts';
 import { createEgress, type EgressOptions } from '../runtime/egress/create-egress.ts';
 import { checkDestination, checkUrl, createResolver } from '../runtime/egress/destination.ts';
 import type { Downloader, Egress } from '../runtime/egress/egress.ts';
@@ -39,8 +39,10 @@ export function composeServices(
   { orm, guardsNetworks, outside = {} }: Options,
 ): Composed {
   const { publicUrl, sandboxUrl, returnUrls, brand, quotas, egressAllow } = config;
+  const nat64 = parseNat64Prefixes(egressAllow.nat64);
   const openTo = (purpose: keyof typeof egressSettings) => ({
     allow: parseAllowList(egressAllow[purpose]),
+    nat64,
     setting: egressSettings[purpose],
     ...outside,
   });

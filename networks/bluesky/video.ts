@@ -211,10 +211,10 @@ function refusedBy(
   response?: EgressResponse,
 ): NetworkError {
   const { status = 429 } = response ?? {};
-  const quoted = quote(words.replaceAll('_', ' '), [service?.uploadToken ?? '']);
+  const quoted = quote(words, [service?.uploadToken ?? '']).replaceAll('_', ' ');
   const message = `${serviceName} ${saying}${quoted && `: ${quoted}`}.`;
   const refused = { accepted: 'no', server: 'answered' } as const;
-  if (permanentRefusal.test(words)) {
+  if (status < 500 && permanentRefusal.test(words)) {
     return new NetworkError('media_refused', message, refused);
   }
   if (status === 429 || /limit|disabled/iv.test(words)) {

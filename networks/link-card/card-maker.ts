@@ -82,10 +82,14 @@ async function makeCard(
   const address = image === '' ? null : URL.parse(image, page.url);
   const found = address && (await pictureOf(downloads, address, bounds, signal));
   const picture = found && 'bytes' in found ? found : null;
-  const warnings =
-    found && 'problem' in found
+  const warnings = [
+    ...(page.isCut && title === ''
+      ? [`The card for ${quote(link, [])} has no title: none is in the first 2 MB of the page.`]
+      : []),
+    ...(found && 'problem' in found
       ? [`The card for ${quote(link, [])} has no picture: it ${found.problem}.`]
-      : [];
+      : []),
+  ];
   const card = { url: link, title: title || new URL(link).host, description, picture };
   return { card, warnings };
 }

@@ -2,12 +2,20 @@ import { getEncoding } from 'encoding-sniffer';
 import { wholeCharacters } from '../../domain/texts.ts';
 import { createGrowingBuffer } from '../../runtime/bytes.ts';
 import type { Downloader } from '../../runtime/egress/egress.ts';
-import { readHtml } from '../read-html.ts';
+import { htmlReader, readHtml } from '../read-html.ts';
 
-export type FetchedPage = { readonly html: string; readonly url: string };
+export type FetchedPage = {
+  readonly html: string;
+  readonly url: string;
+  /** Whether its head is longer than the part that was read. */
+  readonly isCut: boolean;
+};
 
-/** How much of a page is read. Video sites put 700 kB of scripts before their metadata. */
+/** A page's metadata are in its head. Some pages have theirs in the body, so this much is read in any case. */
+const leastRead = 512 * 1024;
+/** The most of a head that is read. Video sites put 700 kB of scripts before their metadata. */
 const maxRead = 2 * 1024 * 1024;
+/** Larger pages are refused unread. */
 const maxBytes = 20 * 1024 * 1024;
 
 export const fetching = { stallMs: 5000, timeoutMs: 10_000, maxRedirects: 5 };
@@ -20,6 +28,7 @@ export class NoPageError extends Error {
   override readonly name = 'NoPageError';
 }
 
+/** @throws NoPageError; the errors of the download. */
 export async function readPage(
   downloads: Downloader,
   url: string,
@@ -41,26 +50,41 @@ export async function readPage(
     throw new NoPageError(problem);
   }
 
-  const bytes = await readBeginning(found.body as AsyncIterable<Buffer>);
+  const { bytes, isCut } = await readHead(found.body as AsyncIterable<Buffer>);
   const html = decodePage(bytes, type);
   // Without a content type, a page is recognised by its beginning.
   if (type === '' && !/^\s*</v.test(html)) {
     throw new NoPageError('is not a web page');
   }
-  return { html, url: found.url };
+  return { html, url: found.url, isCut };
 }
 
-async function readBeginning(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+/** Reads a page to the end of its head. Tags are ASCII, so this does not need the charset. */
+async function readHead(chunks: AsyncIterable<Buffer>) {
   const page = createGrowingBuffer();
+  let isInHead = true;
+  const reader = htmlReader({
+    onopentag: (name) => {
+      isInHead &&= name !== 'body';
+    },
+    onclosetag: (name) => {
+      isInHead &&= name !== 'head';
+    },
+  });
+  let isCut = false;
   // Leaving the loop destroys the stream.
   for await (const chunk of chunks) {
-    page.append(chunk.subarray(0, maxRead - page.length));
-    if (page.length >= maxRead || page.isFragmented) {
+    const piece = chunk.subarray(0, maxRead - page.length);
+    page.append(piece);
+    reader.write(piece.toString('latin1'));
+    const isEnough = page.length >= (isInHead ? maxRead : leastRead);
+    if (isEnough || page.isFragmented) {
+      isCut = isInHead;
       break;
     }
   }
 
-  return page.bytes();
+  return { bytes: page.bytes(), isCut };
 }
 
 /** In bytes: where a declaration of the charset is looked for. Browsers read 1024; some pages have it after scripts. */
@@ -90,6 +114,7 @@ function decoderOf(encoding: string) {
 type PageFacts = {
   readonly title: string;
   readonly description: string;
+  /** The URL of a picture, as written in the page. */
   readonly image: string;
 };
 

@@ -53,8 +53,8 @@ export const linkedin: NetworkEntry = (env, problems) => {
 
 function scopesIn(env: Env, problems: string[]): readonly string[] {
   const given = textSetting(env, 'PUNCTUAL_LINKEDIN_SCOPES', 'openid profile w_member_social');
-  const scopes = given.trim().split(/[\s,]+/v);
-  if (!scopes.every((scope) => /^[a-z0-9_]+$/iv.test(scope))) {
+  const scopes = given.split(/[\s,]+/v).filter(Boolean);
+  if (scopes.length === 0 || !scopes.every((scope) => /^[a-z0-9_]+$/iv.test(scope))) {
     problems.push(
       `PUNCTUAL_LINKEDIN_SCOPES must be scope names separated by spaces, not "${given}".`,
     );

@@ -50,7 +50,7 @@ export const dialect: Dialect<Said> = {
       code: 'rate_limited',
       saying: 'accepts no more requests of this kind from this service today, for any account',
       limit: 'network',
-      untilMs: ({ nowMs }) => quotaResetMs(nowMs),
+      untilMs: ({ nowMs }) => nextPacificMidnight(nowMs),
     },
     {
       if: because('uploadLimitExceeded'),
@@ -143,13 +143,29 @@ export const dialect: Dialect<Said> = {
   ],
 };
 
+const clock = new Intl.DateTimeFormat('en-US', {
+  timeZone: 'America/Los_Angeles',
+  hourCycle: 'h23',
+  year: 'numeric',
+  month: 'numeric',
+  day: 'numeric',
+  hour: 'numeric',
+});
+
 /**
- * When YouTube's quotas are reset, in milliseconds since 1970: at midnight in the Pacific time zone, which is 8:00 UTC, in
- * summer 7:00. The later hour is right all year.
+ * When YouTube's quotas are reset: the next midnight in the Pacific time zone, in milliseconds since 1970.
  *
  * Source: https://developers.google.com/youtube/v3/determine_quota_cost
  */
-function quotaResetMs(nowMs: number): number {
-  const todayMs = new Date(nowMs).setUTCHours(8, 0, 0, 0);
-  return todayMs > nowMs ? todayMs : todayMs + 24 * hourMs;
+export function nextPacificMidnight(nowMs: number): number {
+  const { year, month, day } = localTime(nowMs);
+  // UTC-7 in summer, UTC-8 in winter. Clocks change at two in the morning, so each day has exactly one midnight.
+  const [summer, winter] = [7, 8].map((hour) => Date.UTC(year, month - 1, day + 1, hour));
+  return localTime(summer ?? 0).hour === 0 ? (summer ?? 0) : (winter ?? 0);
+}
+
+function localTime(atMs: number) {
+  const parts = new Map(clock.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]));
+  const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
+  return { year: part('year'), month: part('month'), day: part('day'), hour: part('hour') };
 }

@@ -1,4 +1,4 @@
-import { parseAllowList } from '../egress/addresses.ts';
+import { parseAllowList, parseNat64Prefixes } from '../egress/addresses.ts';
 import { textSetting, type Env } from './settings.ts';
 
 /**
@@ -6,7 +6,10 @@ import { textSetting, type Env } from './settings.ts';
  * address that the operator opens for a network server must not be reachable through every workspace's webhooks and
  * links.
  */
-export type EgressAllow = Readonly<Record<keyof typeof egressSettings, string>>;
+export type EgressAllow = Readonly<Record<keyof typeof egressSettings, string>> & {
+  /** NAT64 prefixes, which open nothing: an address behind one is checked as the IPv4 address it maps to. */
+  readonly nat64: string;
+};
 
 /** The setting of each list. */
 export const egressSettings = {
@@ -21,23 +24,34 @@ export function egressAllow(env: Env, problems: string[]): EgressAllow {
     networks: listOf(egressSettings.networks, env, problems),
     webhooks: listOf(egressSettings.webhooks, env, problems),
     downloads: listOf(egressSettings.downloads, env, problems),
+    nat64: readable('PUNCTUAL_NAT64_PREFIXES', parseNat64Prefixes, env, problems),
   };
 }
 
 function listOf(name: string, env: Env, problems: string[]): string {
-  const given = textSetting(env, name, '');
-  try {
-    parseAllowList(given);
-  } catch (error) {
-    problems.push(`${name}: ${error instanceof Error ? error.message : 'wrong'}`);
-  }
-
+  const given = readable(name, parseAllowList, env, problems);
   const isProduction = textSetting(env, 'NODE_ENV', '') === 'production';
   const isMeant = textSetting(env, 'PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION', '') === 'yes';
   if (given !== '' && isProduction && !isMeant) {
     problems.push(
       `${name} opens addresses that are not public, and NODE_ENV is "production". Unset ${name}, or set PUNCTUAL_EGRESS_ALLOW_IN_PRODUCTION=yes to confirm it.`,
     );
+  }
+
+  return given;
+}
+
+function readable(
+  name: string,
+  parse: (given: string) => unknown,
+  env: Env,
+  problems: string[],
+): string {
+  const given = textSetting(env, name, '');
+  try {
+    parse(given);
+  } catch (error) {
+    problems.push(`${name}: ${error instanceof Error ? error.message : 'wrong'}`);
   }
 
   return given;

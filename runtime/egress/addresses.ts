@@ -65,8 +65,7 @@ type AllowEntry = { readonly range: AddressRange; readonly port: number };
  *
  * @throws Error that names the invalid entry.
  */
-export const parseAllowList = (text: string): AllowList =>
-  text.trim() === '' ? [] : text.split(',').map((entry) => parseAllowEntry(entry.trim()));
+export const parseAllowList = (text: string): AllowList => entriesOf(text).map(parseAllowEntry);
 
 function parseAllowEntry(entry: string): AllowEntry {
   const match = /^(?:\[([^\[\]]*:[^\[\]]*)\]|([^\[\]:]+))(\/\d+):([1-9]\d{0,4})$/v.exec(entry);
@@ -88,3 +87,35 @@ export function isAllowed(allow: AllowList, address: Address, port: number): boo
 /** Whether any address is open at this port; only then can a name still resolve to an allowed one. */
 export const opensPort = (allow: AllowList, port: number): boolean =>
   allow.some((entry) => entry.port === port);
+
+/** Prefixes with which the operator's network translates IPv6 to IPv4 (RFC 6146). */
+export type Nat64Prefixes = readonly AddressRange[];
+
+/**
+ * Reads `64:ff9b::/96,2001:db8:64::/96`. Accepts only the length /96 of RFC 6052, where the IPv4 address is the last 32
+ * bits: with other lengths, a mistake would open a way to unchecked addresses.
+ *
+ * @throws Error that names the invalid entry.
+ */
+export const parseNat64Prefixes = (text: string): Nat64Prefixes => entriesOf(text).map(parsePrefix);
+
+function parsePrefix(entry: string): AddressRange {
+  const range = parseRange(entry);
+  if (range?.start.family !== 6 || range.prefix !== 96) {
+    throw new Error(`"${entry}" is not an IPv6 prefix of 96 bits, such as 64:ff9b::/96.`);
+  }
+
+  return range;
+}
+
+/** The IPv4 address behind a NAT64 address; any other address unchanged. */
+export function behindNat64(address: Address, prefixes: Nat64Prefixes): Address {
+  if (!prefixes.some((prefix) => isInRange(address, prefix))) {
+    return address;
+  }
+
+  return parseAddress(address.parsed.toByteArray().slice(-4).join('.')) ?? address;
+}
+
+const entriesOf = (list: string): string[] =>
+  list.trim() === '' ? [] : list.split(',').map((entry) => entry.trim());

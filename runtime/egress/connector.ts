@@ -49,7 +49,7 @@ export function guardConnector(guard: EgressGuard, connectTo: ConnectTo): buildC
 
 /**
  * Connects to the first address that accepts: Node alternates the families, and tries the next address when one fails
- * or is silent for a second.
+ * or is silent.
  *
  * @param ca For tests: the only CA to trust, in PEM.
  */
@@ -62,7 +62,7 @@ export const connectToFirst =
       allowH2: false,
       timeout: 5000,
       autoSelectFamily: true,
-      autoSelectFamilyAttemptTimeout: 1000,
+      autoSelectFamilyAttemptTimeout: 2500, // A lost SYN is sent again after a second.
       lookup: (_name, _options, done) =>
         done(
           null,

@@ -1,4 +1,5 @@
 import {
+  behindNat64,
   isAllowed,
   isInRange,
   opensPort,
@@ -7,6 +8,7 @@ import {
   type Address,
   type AddressRange,
   type AllowList,
+  type Nat64Prefixes,
 } from './addresses.ts';
 
 /** The target of a URL, from its text alone. */
@@ -100,26 +102,29 @@ const isLoopback = (host: string): boolean => /^(?:127\.[\d.]+|::1|localhost)$/v
 /** The operator's address lists. */
 export type OperatorLists = {
   readonly allow: AllowList;
+  readonly nat64?: Nat64Prefixes;
   /** The setting of `allow`, which a refusal of a local address names. */
   readonly setting?: string;
 };
 
 /**
  * Returns null when a target may be dialled at this address, otherwise the reason in a sentence for the URL's author.
- * Plain http, a local name or an odd port need an address that the operator opened.
+ * Plain http, a local name or an odd port need an address that the operator opened. An address behind NAT64 is checked as
+ * the IPv4 address it maps to.
  */
 export function addressProblem(
   target: RequestTarget,
   address: Address,
-  { allow, setting }: OperatorLists,
+  { allow, nat64 = [], setting }: OperatorLists,
 ): string | null {
-  if (isAllowed(allow, address, target.port)) {
+  const reached = behindNat64(address, nat64);
+  if (isAllowed(allow, reached, target.port)) {
     return null;
   }
 
   const problem =
     problemInPublic(target) ??
-    (isPublicAddress(address) ? null : 'The host of the URL does not lead to a public address.');
+    (isPublicAddress(reached) ? null : 'The host of the URL does not lead to a public address.');
   return withAdvice(problem, target, setting);
 }
 

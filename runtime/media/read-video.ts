@@ -70,8 +70,7 @@ async function videoDetails(
   });
   await ignoreErrors(async () => {
     details.videoCodec = (await picture.getCodec()) ?? (await codecNameOf(picture));
-    const codec = (await picture.getCodecParameterString()) ?? '';
-    Object.assign(details, pixelFormats.find(([profile]) => profile.test(codec))?.[1]);
+    Object.assign(details, pixelFormat(await picture.getDecoderConfig()));
   });
   await ignoreErrors(async () => {
     if (sound) {
@@ -93,14 +92,61 @@ async function codecNameOf(track: InputAudioTrack | InputVideoTrack): Promise<st
   return typeof id === 'string' && /^[\w .\-\/]{1,40}$/v.test(id) ? id.trim() : 'unknown';
 }
 
+const chromas = ['4:0:0', '4:2:0', '4:2:2', '4:4:4'];
+
 type PixelFormat = Pick<MediaDetails, 'chroma' | 'bitDepth'>;
 
-/** By the profile in a video's codec string, which has its number in hex for H.264. Others are unknown. */
-const pixelFormats: readonly (readonly [codec: RegExp, PixelFormat])[] = [
-  [/^avc[13]\.(?:42|4d|58|64)/iv, { chroma: '4:2:0', bitDepth: 8 }],
-  [/^avc[13]\.6e/iv, { chroma: '4:2:0', bitDepth: 10 }],
-  [/^avc[13]\.7a/iv, { chroma: '4:2:2' }],
-  [/^avc[13]\.f4/iv, { chroma: '4:4:4' }],
-  [/^(?:hvc|hev)1\.1\./v, { chroma: '4:2:0', bitDepth: 8 }],
-  [/^(?:hvc|hev)1\.2\./v, { chroma: '4:2:0', bitDepth: 10 }],
-];
+/** Chroma and bits per sample, from the decoder's configuration in the container. */
+function pixelFormat(config: VideoDecoderConfig | null): PixelFormat {
+  const { codec = '', description } = config ?? {};
+  const bytes = bytesOf(description);
+  if (/^avc[13]\./v.test(codec)) {
+    return bytes ? avcFormat(bytes) : {};
+  }
+
+  if (/^(?:hvc|hev)1\./v.test(codec)) {
+    return bytes && bytes.length > 17
+      ? formatOf((bytes[16] ?? 0) & 0b11, ((bytes[17] ?? 0) & 0b111) + 8)
+      : {};
+  }
+
+  return {};
+}
+
+function bytesOf(description: VideoDecoderConfig['description']): Uint8Array | null {
+  if (!description) {
+    return null;
+  }
+
+  return ArrayBuffer.isView(description)
+    ? new Uint8Array(description.buffer, description.byteOffset, description.byteLength)
+    : new Uint8Array(description);
+}
+
+/** Profiles with 8-bit 4:2:0 only: Baseline, Main and Extended. */
+const simpleProfiles = new Set([66, 77, 88]);
+
+/** ISO/IEC 14496-15, 5.3.3.1: other profiles have four bytes after the parameter sets. */
+function avcFormat(bytes: Uint8Array): PixelFormat {
+  if (simpleProfiles.has(bytes[1] ?? 0)) {
+    return formatOf(1, 8);
+  }
+
+  let position = 5;
+  for (const mask of [0b1_1111, 0xff]) {
+    const count = (bytes[position] ?? 0) & mask;
+    position += 1;
+    for (let index = 0; index < count; index += 1) {
+      position += 2 + (bytes[position] ?? 0) * 256 + (bytes[position + 1] ?? 0);
+    }
+  }
+
+  return position + 2 < bytes.length
+    ? formatOf((bytes[position] ?? 0) & 0b11, ((bytes[position + 1] ?? 0) & 0b111) + 8)
+    : {};
+}
+
+const formatOf = (chroma: number, bitDepth: number): PixelFormat => ({
+  chroma: chromas[chroma] ?? '4:2:0',
+  bitDepth,
+});

@@ -24,7 +24,7 @@ const problemsOf = (env: Record<string, string>): string[] => {
   }
 };
 
-const noneOpen = { networks: '', webhooks: '', downloads: '' };
+const noneOpen = { networks: '', webhooks: '', downloads: '', nat64: '' };
 
 test('two settings are enough, and the others have defaults', (t) => {
   t.deepEqual(readConfig(needed), {
@@ -62,6 +62,7 @@ test('every setting is read, and an empty one counts as not set', (t) => {
     PUNCTUAL_EGRESS_ALLOW_NETWORKS: '127.0.0.1/32:8080,[::1]/128:9000',
     PUNCTUAL_EGRESS_ALLOW_WEBHOOKS: '127.0.0.1/32:8081',
     PUNCTUAL_EGRESS_ALLOW_DOWNLOADS: '127.0.0.1/32:8082',
+    PUNCTUAL_NAT64_PREFIXES: '64:ff9b::/96',
     PUNCTUAL_PUBLIC_URL: 'https://punctual.example/',
     PUNCTUAL_MEDIA_DIR: '/srv/media',
     PUNCTUAL_S3_BUCKET: 'punctual-media',
@@ -83,6 +84,7 @@ test('every setting is read, and an empty one counts as not set', (t) => {
       networks: given.PUNCTUAL_EGRESS_ALLOW_NETWORKS,
       webhooks: given.PUNCTUAL_EGRESS_ALLOW_WEBHOOKS,
       downloads: given.PUNCTUAL_EGRESS_ALLOW_DOWNLOADS,
+      nat64: given.PUNCTUAL_NAT64_PREFIXES,
     },
     publicUrl: 'https://punctual.example',
     media: {

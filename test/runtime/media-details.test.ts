@@ -24,7 +24,7 @@ const details: Readonly<Record<string, readonly [() => Promise<Buffer> | Buffer,
   ],
   'H.264 in 4:4:4': [
     () => video('mp4', { pixels: { profile: 244, chroma: 3, bitDepth: 8 } }),
-    { chroma: '4:4:4', frameRate: 10 },
+    { chroma: '4:4:4', bitDepth: 8, frameRate: 10 },
   ],
   'H.264 of 10 bits': [
     () => video('mov', { pixels: { profile: 110, chroma: 1, bitDepth: 10 } }),

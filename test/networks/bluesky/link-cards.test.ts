@@ -207,7 +207,7 @@ const longHead = (length: number) =>
   `<meta charset=utf-8><script>var page = "</head><body>${'x'.repeat(length)}"</script><title>A film</title>
   <meta property="og:description" content="Bridges"><meta property="og:image" content="/p.png">`;
 
-test('the metadata of a head of up to 2 MB make the card', async (t) => {
+test('the metadata of a head of up to 2 MB make the card, and a longer head has a warning', async (t) => {
   const bytes = await picture();
   for (const [length, title, description] of [
     [699_000, 'A film', 'Bridges'],
@@ -227,7 +227,8 @@ test('the metadata of a head of up to 2 MB make the card', async (t) => {
     const host = new URL(site.url).host;
     t.like(record.embed?.external, { title: title || host, description });
     t.is(thumb === undefined, title === '', 'The server of the picture answers 406 without */*.');
-    t.deepEqual(warnings, []);
+    const warning = `The card for "${link}" has no title: none is in the first 2 MB of the page.`;
+    t.deepEqual(warnings, title === '' ? [warning] : []);
   }
 });
 

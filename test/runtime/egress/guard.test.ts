@@ -1,6 +1,6 @@
-import test from 'ava';
-import { parseAllowList } from '../../../runtime/egress/addresses.ts';
-import { checkDestination } from '../../../runtime/egress/destination.ts';
+import test, { type ExecutionContext } from 'ava';
+import { parseAllowList, parseNat64Prefixes } from '../../../runtime/egress/addresses.ts';
+import { checkDestination, checkUrl } from '../../../runtime/egress/destination.ts';
 import {
   dns,
   failure,
@@ -216,4 +216,50 @@ test('R56: an operator may open the service’s own host by its address', async 
   t.like(await egress.request(post(url, { notToSelf: true })), { status: 200 });
   const elsewhere = { ...own, resolve: dns({ 'punctual.internal': ['93.184.216.34'] }) };
   t.is(await checkDestination(url, { allow: parseAllowList(list), ...elsewhere }), itself);
+});
+
+const known = '64:ff9b::/96';
+const own = '2600:1f18:64::/96';
+
+/** The result of a request to a name with these addresses, and the addresses that were dialled for it. */
+async function outcome(t: ExecutionContext, named: readonly string[], prefixes: string) {
+  const resolve = dns({ 'hook.example.com': named });
+  const { dialled, connectTo } = recordingConnector();
+  const nat64 = parseNat64Prefixes(prefixes);
+  const egress = testEgress(t, { connectTo, resolve, nat64 });
+  const refusal = await checkDestination(hook, { resolve, allow: [], nat64 });
+  return { code: await failure(t, egress.request(post(hook))), dialled, isTaken: refusal === null };
+}
+
+test('behind DNS64 an IPv4-only receiver is reached by its synthesised address', async (t) => {
+  // 8.8.8.8, untranslated and translated.
+  const both = ['8.8.8.8', '64:ff9b::808:808'];
+  const told = await outcome(t, both, known);
+  t.deepEqual(told, { code: 'connection_refused', dialled: both, isTaken: true });
+
+  const unknownPrefix = await outcome(t, both, '');
+  t.deepEqual(unknownPrefix, { code: 'blocked_destination', dialled: [], isTaken: false });
+});
+
+test('an address that the operator’s own translator maps to an internal one is refused, although it looks public', async (t) => {
+  for (const inside of ['a00:5', '7f00:1', 'a9fe:a9fe', 'c0a8:1']) {
+    for (const prefix of ['2600:1f18:64::', '64:ff9b::']) {
+      const told = await outcome(t, [`${prefix}${inside}`], `${known}, ${own}`);
+      t.deepEqual(told, { code: 'blocked_destination', dialled: [], isTaken: false });
+    }
+  }
+});
+
+test('an allowed address is allowed behind NAT64 too', (t) => {
+  const allow = parseAllowList('10.0.0.5/32:443');
+  const nat64 = parseNat64Prefixes(known);
+  t.is(checkUrl('https://[64:ff9b::a00:5]/', { allow, nat64 }), null);
+  t.not(checkUrl('https://[64:ff9b::a00:6]/', { allow, nat64 }), null);
+});
+
+test('an error names an invalid prefix, or one with another length', (t) => {
+  for (const wrong of ['64:ff9b::/64', '64:ff9b:1::/48', '10.0.0.0/8', '64:ff9b::1/96', 'nat64']) {
+    t.throws(() => parseNat64Prefixes(`${known},${wrong}`), { message: new RegExp(wrong, 'v') });
+  }
+  t.deepEqual(parseNat64Prefixes(' '), []);
 });
