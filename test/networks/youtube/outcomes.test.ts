@@ -1,5 +1,6 @@
 import test from 'ava';
 import { NetworkError } from '../../../networks/network.ts';
+import { nextPacificMidnight } from '../../../networks/youtube/refusal.ts';
 import { youtubeNetwork } from '../../../networks/youtube/adapter.ts';
 import type { Answer, Target } from '../../support/lossy-proxy.ts';
 import { openConnection } from '../connection.ts';
@@ -30,9 +31,7 @@ for (const [status, reason, message] of [
       accepted: 'no',
       limit: 'network',
     });
-    const retryAtMs = error.retryAtMs ?? 0;
-    t.true(new Date(retryAtMs).toISOString().endsWith('T08:00:00.000Z'));
-    t.true(retryAtMs > Date.now() - 60_000 && retryAtMs <= Date.now() + 24 * 3_600_000);
+    t.is(error.retryAtMs, nextPacificMidnight(Date.now()));
     t.false(error.message.includes('<'));
     t.deepEqual(await look.uploads(), []);
   });
@@ -288,3 +287,23 @@ test('a comment whose answer is lost is found, among comments with other texts',
     candidates: { length: 1, 0: { 0: { remoteId: comment?.id ?? '-' } } },
   });
 });
+
+const midnights: readonly [now: string, midnight: string][] = [
+  ['2026-07-01T12:00:00Z', '2026-07-02T07:00:00Z'],
+  ['2026-07-01T06:59:59Z', '2026-07-01T07:00:00Z'],
+  ['2026-07-01T07:00:00Z', '2026-07-02T07:00:00Z'],
+  ['2026-12-31T12:00:00Z', '2027-01-01T08:00:00Z'],
+  // Clocks go forward on 8 March 2026 and back on 1 November: the days have 23 and 25 hours.
+  ['2026-03-08T08:00:00Z', '2026-03-09T07:00:00Z'],
+  ['2026-03-08T07:59:59Z', '2026-03-08T08:00:00Z'],
+  ['2026-11-01T07:00:00Z', '2026-11-02T08:00:00Z'],
+  ['2026-10-31T12:00:00Z', '2026-11-01T07:00:00Z'],
+];
+for (const [now, midnight] of midnights) {
+  test(`quotas that are used up at ${now} reset at ${midnight}`, (t) => {
+    t.is(
+      new Date(nextPacificMidnight(Date.parse(now))).toISOString(),
+      midnight.replace('Z', '.000Z'),
+    );
+  });
+}
