@@ -4,6 +4,7 @@ import { NetworkError } from '../../../networks/network.ts';
 import { youtubeNetwork } from '../../../networks/youtube/adapter.ts';
 import { connectYoutube } from '../../../networks/youtube/connect.ts';
 import { youtube } from '../../../networks/youtube/entry.ts';
+import { nextPacificMidnight } from '../../../networks/youtube/refusal.ts';
 import { openSandbox } from '../../sandbox/open-sandbox.ts';
 import { lossyProxy, type Target } from '../../support/lossy-proxy.ts';
 import { egressTo, openConnection } from '../connection.ts';
@@ -245,3 +246,23 @@ test('a missing video is gone only if it is missing twice, and the token belongs
     t.is((await reader.read(connection, ids)).size, 0, JSON.stringify(body));
   }
 });
+
+const midnights: readonly [now: string, midnight: string][] = [
+  ['2026-07-01T12:00:00Z', '2026-07-02T07:00:00Z'],
+  ['2026-07-01T06:59:59Z', '2026-07-01T07:00:00Z'],
+  ['2026-07-01T07:00:00Z', '2026-07-02T07:00:00Z'],
+  ['2026-12-31T12:00:00Z', '2027-01-01T08:00:00Z'],
+  // Clocks go forward on 8 March 2026 and back on 1 November: the days have 23 and 25 hours.
+  ['2026-03-08T08:00:00Z', '2026-03-09T07:00:00Z'],
+  ['2026-03-08T07:59:59Z', '2026-03-08T08:00:00Z'],
+  ['2026-11-01T07:00:00Z', '2026-11-02T08:00:00Z'],
+  ['2026-10-31T12:00:00Z', '2026-11-01T07:00:00Z'],
+];
+for (const [now, midnight] of midnights) {
+  test(`quotas that are used up at ${now} reset at ${midnight}`, (t) => {
+    t.is(
+      new Date(nextPacificMidnight(Date.parse(now))).toISOString(),
+      midnight.replace('Z', '.000Z'),
+    );
+  });
+}
