@@ -15,7 +15,7 @@ export type NewEvent = {
   /** Set for any other event about a post. */
   readonly postId?: string;
   readonly channelId?: string;
-  /** Set if no workflow starts the deliveries: they go to the outbox, for the relay or the caller to sync. */
+  /** Set if no workflow starts the deliveries: they go to the outbox, for the relay to sync. */
   readonly byOutbox?: true;
 };
 

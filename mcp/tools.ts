@@ -62,7 +62,7 @@ export const tools: readonly Tool[] = [
     run: async (client, { platform: only, channel_id: channelId }, signal) => {
       const of = channelId === undefined ? {} : { channel_id: channelId };
       const { networks } = await client.networks(of, { signal });
-      if (only !== undefined) {
+      if (only !== undefined && channelId === undefined) {
         assertKnown(only, networks);
       }
 

@@ -24,7 +24,7 @@ const [mostAtOnce, atOncePerConnection] = [20, 2];
  */
 const relaysAtOnce = 4;
 
-/** Syncs rows of every outbox that the API could not sync. @returns their number. */
+/** Syncs rows of every outbox: deliveries, and posts that the API could not sync. @returns their number. */
 export async function relayOnce(
   deps: RelayDeps,
   options: Partial<RelayOptions> = {},

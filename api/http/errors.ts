@@ -151,7 +151,15 @@ const countMs = 5000;
 
 /** An outage fails every call for the same reason, so `unavailable` is logged with the count since the last line. */
 export function failureLog(log: Logger): LogFailure {
-  let [count, toldMs] = [0, -Infinity];
+  let [count, isCounting, last] = [0, false, {}];
+  const tell = (): void => {
+    isCounting = count > 0;
+    if (isCounting) {
+      log.error({ count, ...last }, 'unavailable');
+      count = 0;
+      setTimeout(tell, countMs).unref();
+    }
+  };
   return (ctx, { code }, cause) => {
     if (httpStatusOf[code] < 500) {
       return;
@@ -165,11 +173,11 @@ export function failureLog(log: Logger): LogFailure {
       return;
     }
 
+    const { stack: _, ...withoutStack } = error;
+    last = { request, error: withoutStack };
     count += 1;
-    if (performance.now() - toldMs >= countMs) {
-      const { stack: _, ...withoutStack } = error;
-      log.error({ count, request, error: withoutStack }, code);
-      [count, toldMs] = [0, performance.now()];
+    if (!isCounting) {
+      tell();
     }
   };
 }

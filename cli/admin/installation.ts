@@ -61,7 +61,7 @@ const adoptSecretKey = adminCommand({
     const changed = await adoptKey(orm, keyId);
     return {
       text: changed
-        ? `SECRET_KEY (${keyId}) is the one of this database now. Processes that still run with another one end within seconds; start them with this one. What was sealed under another one cannot be opened: connect each account anew, and register each webhook endpoint anew.`
+        ? `SECRET_KEY (${keyId}) is the one of this database now. Stop processes that still run with another one, and start them with this one. What was sealed under another one cannot be opened: connect each account anew, and register each webhook endpoint anew.`
         : `SECRET_KEY (${keyId}) is the one of this database already: nothing was changed.`,
       data: { secret_key: keyId, changed },
     };

@@ -33,8 +33,8 @@ type LinkChanges = {
  * - `ask`: the network authorized several accounts. `choose`: the person chooses one. `chooseAccount`
  * - `secret`: the person types an app password instead of leaving. `connectWithSecret`
  * - `connect`: the account is stored. `storeAccount`
- * - `fail`: the link ends, because another attempt with it could not succeed. `failLink`
- * - `reopen`: nothing was connected, and the person may try again. `reopenLink`
+ * - `fail`: the link ends, because another attempt with it could not succeed. `stopLink`
+ * - `reopen`: nothing was connected, and the person may try again. `stopLink`
  *
  * Each move is one compare-and-set on the link's row, so that of concurrent requests only one makes it. A link that has
  * expired moves no more, nor one whose key may no longer make it.

@@ -1,7 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
-import type { Writable } from 'node:stream';
+import { Writable } from 'node:stream';
 import type { MediaFile } from '../../db/entities/media.ts';
+import { AppError } from '../../domain/errors.ts';
 import { namedIfOutOfRoom } from '../../runtime/storage/disk-storage.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
@@ -37,7 +38,7 @@ type UploadRequest<T> = {
 
 /** Stores one uploaded file in the media library, streamed to the disk. A failure leaves neither a file nor a row. */
 export async function uploadMedia<T extends object>(
-  deps: Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'media' | 'sealer'>,
+  deps: UploadDeps,
   owner: QuotaOwner,
   request: UploadRequest<T>,
 ): Promise<T & { readonly replayed: boolean }> {
@@ -45,12 +46,12 @@ export async function uploadMedia<T extends object>(
   const { read, bodyBytes, idempotencyKey } = request;
   const { workspaceId } = owner;
   const isUsed = (key: string) => isKeyUsed(orm.em.fork(), workspaceId, key, deps.now());
-  if (idempotencyKey === undefined || !(await isUsed(idempotencyKey))) {
-    // A repeated upload is not kept, so it needs no room.
-    const bytes = Math.min(Math.max(1, bodyBytes - mostFormBytes), maxFileBytes);
-    await assertFilesMayCome(orm.em.fork(), media, owner, { files: 1, bytes });
+  if (idempotencyKey !== undefined && (await isUsed(idempotencyKey))) {
+    return repeatUpload(deps, owner, { ...request, idempotencyKey });
   }
 
+  const bytes = Math.min(Math.max(1, bodyBytes - mostFormBytes), maxFileBytes);
+  await assertFilesMayCome(orm.em.fork(), media, owner, { files: 1, bytes });
   const filePath = media.staging.newPath();
   const hash = createHash('sha256');
   try {
@@ -82,6 +83,29 @@ export async function uploadMedia<T extends object>(
   } finally {
     await rm(filePath, { force: true });
   }
+}
+
+type UploadDeps = Pick<ServiceDeps, 'orm' | 'now' | 'log' | 'media' | 'sealer'>;
+
+/** Compares a repeated upload by its hash, and stores nothing: it needs neither quota nor space. */
+async function repeatUpload<T extends object>(
+  deps: UploadDeps,
+  { workspaceId }: QuotaOwner,
+  { read, idempotencyKey }: UploadRequest<T> & { readonly idempotencyKey: string },
+): Promise<T & { readonly replayed: boolean }> {
+  const hash = createHash('sha256');
+  const fields = await read({
+    sink: new Writable({ write: (_bytes, _encoding, done) => done() }),
+    through: (bytes) => hashed(bytes, hash),
+    maxBytes: maxFileBytes,
+    stallMs: deps.media.stallMs,
+  });
+  return createOnce<T>(deps, workspaceId, keyOf(idempotencyKey, fields, hash), () => {
+    throw new AppError(
+      'unavailable',
+      'The idempotency key expired meanwhile. Send the file again.',
+    );
+  });
 }
 
 async function* hashed(bytes: AsyncIterable<Buffer>, hash: Hash): AsyncIterable<Buffer> {

@@ -109,7 +109,7 @@ export const listPosts = adminCommand({
         : null;
     const lines = [
       ...(posts.length === 0 ? [kind.nothing] : posts.map(textOf)),
-      ...(hasMore ? [`There are more: --limit ${Math.min(9999, limit * 10)} lists them.`] : []),
+      ...(hasMore ? ['There are more: give a higher --limit (up to 9999), or --workspace.'] : []),
       ...(late ? totals(late) : []),
     ];
     return {
