@@ -37,7 +37,7 @@ const list = command({
   brief: 'Lists the files of the library, newest first',
   flags: {
     type: oneOf(['image', 'video'], 'Only these'),
-    search: text('Only files with these words in their name or alt text', 'WORDS'),
+    search: text('Only files with these words in their name', 'WORDS'),
     ...pagingFlags,
   },
   async *run({ client: open }, { all, ...filters }) {
