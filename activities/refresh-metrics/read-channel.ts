@@ -139,8 +139,8 @@ async function handleReadFailure(
   const until = new Date(untilOf(error, isLost, nowMs));
   await rescheduleTo(deps, rest, until);
   const isWait = ['rate_limited', 'paced'].includes(error.code);
-  // The other posts of the channel, or of the limit's scope, wait too. After a refusal they do not: a reconnection may end it.
-  if (isWait || error.code === 'network_unavailable') {
+  // The other posts of the channel, or of the limit's scope, wait too. After another failure they do not: it may have ended.
+  if (isWait) {
     const scope = error.code === 'rate_limited' ? error.limit : 'channel';
     deps.limits.reads.add(account, { scope, untilMs: until.getTime() }, nowMs);
   }
