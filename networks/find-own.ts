@@ -1,5 +1,8 @@
 import { NetworkError, type Finding, type SentPart } from './network.ts';
 
+/** In characters of the posts of all pages, which a hostile server could use to fill the memory. */
+const mostRead = 2_000_000;
+
 export type OwnPosts<Post, Key> = {
   /** Also ends the search when a server pages in a circle. */
   readonly mostPages: number;
@@ -26,7 +29,7 @@ export async function findOwn<Post extends { readonly id: string }, Key>(
   // By id, because a page may contain a post of the page before again.
   const found = new Map<string, Post>();
   let next: Key | undefined;
-  let pages = 0;
+  let [pages, length] = [0, 0];
   do {
     const read = await page(next);
     for (const post of read.posts) {
@@ -34,7 +37,8 @@ export async function findOwn<Post extends { readonly id: string }, Key>(
     }
     ({ next } = read);
     pages += 1;
-  } while (next !== undefined && pages < mostPages);
+    length += JSON.stringify(read.posts).length;
+  } while (next !== undefined && pages < mostPages && length < mostRead);
 
   const posts = [...found.values()];
   const finding = findingOf(await matching(isOldestFirst ? posts : posts.toReversed()));

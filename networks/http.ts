@@ -12,8 +12,9 @@ import { NetworkError } from './network.ts';
 export const timeoutMs = 30_000;
 /** Limit for a request with a file. Shorter than an attempt; at 10 Mbit/s, 200 MB take 160 s. */
 const uploadTimeoutMs = 200_000;
-/** A page of 40 long statuses has about 300 kB. */
+/** A page of 40 long statuses has about 300 kB. What is read of accounts and servers is far smaller. */
 const maxBytes = 2 * 1024 * 1024;
+const maxPreparing = 512 * 1024;
 
 /**
  * The purpose of a request, which decides what its failure says about the post:
@@ -44,6 +45,8 @@ export type NetworkRequest = {
   readonly form?: URLSearchParams;
   readonly file?: { readonly type: string; readonly body: StreamedBody };
   readonly purpose: Purpose;
+  /** Of the answer, if fewer than usual. */
+  readonly maxBytes?: number;
 };
 
 /**
@@ -75,7 +78,7 @@ export async function sendNetworkRequest(
       },
       ...(content.body === undefined ? {} : { body: content.body }),
       timeoutMs: file ? uploadTimeoutMs : timeoutMs,
-      maxBytes,
+      maxBytes: request.maxBytes ?? (purpose === 'prepare' ? maxPreparing : maxBytes),
       ...(ends.length > 0 && { signal: ends.length > 1 ? AbortSignal.any(ends) : ends[0] }),
       ...(purpose === 'create' && server.mayCreate ? { mayStart: server.mayCreate } : {}),
     });

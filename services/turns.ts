@@ -5,14 +5,21 @@ type Turn = { readonly begin: () => Promise<void>; readonly end: () => void };
 
 const current = new AsyncLocalStorage<Turn>();
 
-export type InTurn = <T>(workspaceId: string, work: () => Promise<T>) => Promise<T>;
+export type InTurn = <T>(
+  workspaceId: string,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+) => Promise<T>;
 
-/** @param most How many calls of a workspace run at the same time. The others wait, in their order. */
+/**
+ * @param most How many calls of a workspace run at the same time. The others wait, in their order, until their client is
+ *   gone.
+ */
 export function createTurns(most: number): InTurn {
   const enter = createKeyedSemaphore(most);
-  return async (workspaceId, work) => {
+  return async (workspaceId, signal, work) => {
     const never = AbortSignal.any([]);
-    let leave = await enter(workspaceId, never);
+    let leave = await enter(workspaceId, signal);
     const turn: Turn = {
       begin: async () => {
         leave = await enter(workspaceId, never);

@@ -73,7 +73,9 @@ function handlerOf(route: Route, deps: ApiDeps) {
       return route.handle(request, deps);
     };
     const isHeavy = isOfPosts || 'include' in query; // Whole posts have megabytes.
-    const answer = await (isHeavy ? admission.inTurn(caller.workspaceId, handle) : handle());
+    const answer = await (isHeavy
+      ? admission.inTurn(caller.workspaceId, clientSignalOf(ctx.res), handle)
+      : handle());
     ctx.status = answer.status;
     ctx.set(answer.headers ?? {});
     ctx.body = answer.body;

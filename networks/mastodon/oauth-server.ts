@@ -122,5 +122,6 @@ const send = (
 ) => {
   const { http, signal } = context;
   const server = { http, baseUrl: root, ...(signal && { signal }) };
-  return sendNetworkRequest(server, { ...request, purpose: 'prepare' }, serverName);
+  const bounded = { ...request, purpose: 'prepare', maxBytes: 64 * 1024 } as const;
+  return sendNetworkRequest(server, bounded, serverName);
 };

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { jsonOf } from '../../networks/answer.ts';
+import { findOwn } from '../../networks/find-own.ts';
 
 test('an answer that takes the parser long is unreadable, and a large page is read', (t) => {
   const read = (text: string) =>
@@ -17,4 +18,22 @@ test('an answer that takes the parser long is unreadable, and a large page is re
   const tags = Array.from({ length: 200 }, (_, n) => ({ name: '[{,'.repeat(9), url: `#${n}` }));
   const page = Array.from({ length: 40 }, () => ({ content: '\\"[{'.repeat(5000), tags }));
   t.deepEqual(read(JSON.stringify(page)), page);
+});
+
+test('a search of posts ends before the pages of a server fill the memory', async (t) => {
+  let pages = 0;
+  const page = () => {
+    pages += 1;
+    const posts = Array.from({ length: 80 }, (_, n) => ({
+      id: `${pages}-${n}`,
+      content: 'я'.repeat(12_000),
+    }));
+    return Promise.resolve({ posts, next: pages });
+  };
+  const search = findOwn(
+    { mostPages: 10, tooMany: 'The account has too many posts', page },
+    () => [],
+  );
+  await t.throwsAsync(search, { message: /too many to search/v });
+  t.is(pages, 3);
 });

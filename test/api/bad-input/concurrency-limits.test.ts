@@ -1,3 +1,4 @@
+import { createTurns } from '../../../services/turns.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { holdLock } from '../../support/hold-lock.ts';
 import { noTemporal } from '../../support/media-library.ts';
@@ -64,6 +65,21 @@ test('the posts that a workspace changes and validates leave connections to the 
   lock.release();
   const statuses = (await Promise.all(calls)).map(({ status }) => status);
   t.deepEqual(new Set(statuses), new Set([200, 201]));
+});
+
+test('a call that waits for others of its workspace ends when its client hangs up, and changes nothing', async (t) => {
+  const inTurn = createTurns(1);
+  const [first, client] = [Promise.withResolvers<void>(), new AbortController()];
+  const done: string[] = [];
+  const work = (name: string) => () => Promise.resolve(void done.push(name));
+  const running = inTurn('w', new AbortController().signal, () => first.promise);
+  const waiting = inTurn('w', client.signal, work('waiting'));
+  client.abort(new Error('The client hung up.'));
+  await t.throwsAsync(waiting, { message: 'The client hung up.' });
+  first.resolve();
+  await running;
+  await inTurn('w', new AbortController().signal, work('later'));
+  t.deepEqual(done, ['later']);
 });
 
 test('a key with too many requests under way gets 429 until some have ended, while other keys are served', async (t) => {
