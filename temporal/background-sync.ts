@@ -65,5 +65,7 @@ async function startRefresh(
       priority: { fairnessKey: workspaceId },
       args: [input],
     });
-  await underDeadline(client, () => startSearchable(ofWorkspace(workspaceId, networks), start));
+  await underDeadline(client, () =>
+    startSearchable(client, ofWorkspace(workspaceId, networks), start),
+  );
 }

@@ -1,3 +1,4 @@
+import type { Client } from '@temporalio/client';
 import type { TypedSearchAttributes } from '@temporalio/common';
 import { describeError, type Logger } from '../runtime/logger.ts';
 import { repeat } from '../runtime/timers.ts';
@@ -74,15 +75,29 @@ const unanswered = [
 
 type Start<T> = (searchable: { typedSearchAttributes?: TypedSearchAttributes }) => Promise<T>;
 
+/** For each client, until when workflows start without the attributes, so that not every start is refused first. */
+const unknownUntil = new WeakMap<Client, number>();
+const unknownMs = 60_000;
+
 /** Starts a workflow, without the attributes if the server lacks them, since it refuses the whole start with them. */
-export const startSearchable = <T>(
+export async function startSearchable<T>(
+  client: Client,
   attributes: TypedSearchAttributes,
   start: Start<T>,
-): Promise<T> =>
-  start({ typedSearchAttributes: attributes }).catch((error: unknown) => {
+): Promise<T> {
+  if (Date.now() < (unknownUntil.get(client) ?? 0)) {
+    return start({});
+  }
+
+  try {
+    return await start({ typedSearchAttributes: attributes });
+  } catch (error) {
     if (!hasGrpcCode(error, 'invalidArgument')) {
       throw error;
     }
 
-    return start({});
-  });
+    const started = await start({});
+    unknownUntil.set(client, Date.now() + unknownMs);
+    return started;
+  }
+}

@@ -38,7 +38,7 @@ export async function syncDelivery(
       signal: replay,
       signalArgs: [{ round }],
     });
-  await underDeadline(client, () => startSearchable(ofWorkspace(workspaceId), start));
+  await underDeadline(client, () => startSearchable(client, ofWorkspace(workspaceId), start));
   // Never above the row's round: if a failover lost the replay, the next one must still be synced.
   await query(
     em,

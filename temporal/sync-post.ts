@@ -116,7 +116,7 @@ async function notify(place: Place, post: PostToSync, searched: SearchedPost): P
           ? client.workflow.start('publishPost', all)
           : client.workflow.signalWithStart('publishPost', all);
       };
-      return startSearchable(ofPost(workspaceId, searched, at), send);
+      return startSearchable(client, ofPost(workspaceId, searched, at), send);
     };
     await (isOpen || isDraft ? startOnce(place, post, start) : start({}));
   }
@@ -153,7 +153,7 @@ function startRemoval(
       signal: unpublish,
       signalArgs: [],
     });
-  return startSearchable(ofWorkspace(workspaceId, networks), start);
+  return startSearchable(client, ofWorkspace(workspaceId, networks), start);
 }
 
 /** In bytes. Temporal allows 400 with the encoding's name. Each byte is stored while the post sleeps. */
