@@ -72,7 +72,7 @@ export function jsonOf({ status, truncated, body }: EgressResponse): unknown {
   }
 }
 
-/** Several times what a page of 40 statuses or 100 records has. */
+/** Several times the values of a page of 40 statuses or 100 records. */
 const [mostLevels, mostValues] = [64, 30_000];
 const [quotationMark, comma, escape, opening, closing] = Buffer.from('",\\{}');
 

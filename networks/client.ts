@@ -61,7 +61,7 @@ export type Dialect<Said> = {
   readonly refusals: readonly [...Refusal<Said>[], Refusal<Said>];
 };
 
-/** A response, with what the network's dialect says about it. */
+/** A response, as the network's dialect reads it. */
 export type Answer<Said> = EgressResponse & {
   readonly said: () => Partial<Said>;
   readonly refusal: () => NetworkError;

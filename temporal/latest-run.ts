@@ -3,7 +3,7 @@ import { defaultPayloadConverter, WorkflowNotFoundError, type Payload } from '@t
 import { postWorkflowId } from '../workflows/messages.ts';
 import { hasGrpcCode } from './connect.ts';
 
-/** The newest run of a post's workflow, as its history tells it. */
+/** The newest run of a post's workflow, from its history. */
 export type LatestRun = {
   readonly isRunning: boolean;
   /** Whether it scheduled attempts to publish the post on a channel, and some did not only wait for their turn. */

@@ -23,7 +23,7 @@ export const userAgent = 'Punctual/1.0 (link card)';
 
 export const compressed = 'came compressed, which was not asked for';
 
-/** Why there is no card, as what the page or its server did: `answered 404`. */
+/** Why there is no card, such as `answered 404`. */
 export class NoPageError extends Error {
   override readonly name = 'NoPageError';
 }
@@ -121,7 +121,7 @@ type PageFacts = {
 const maxTitle = 300;
 const maxDescription = 600;
 const maxAddress = 2000;
-/** In UTF-16 units: what is cleaned of a text, which may fill the page. */
+/** In UTF-16 units. Only the beginning of a text is cleaned, since a text may fill the page. */
 const maxCleaned = 10_000;
 
 /** In order of precedence. Sources: https://ogp.me, https://html.spec.whatwg.org (`meta`). */

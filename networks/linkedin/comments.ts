@@ -67,7 +67,7 @@ export async function createComment(
     throw response.refusal();
   }
 
-  // The comment exists, whatever the response contains; a second send would duplicate it.
+  // The comment exists even if the response cannot be read; a second send would duplicate it.
   const comment = readComment(jsonOf(response)) ?? {};
   return sentPartOf(author, post, { id: response.headers['x-restli-id'] ?? '', ...comment });
 }
