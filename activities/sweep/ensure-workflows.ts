@@ -16,8 +16,10 @@ const graceMs = 30_000;
 /** Between checks of an overdue row, in milliseconds. Less than two minutes, or every second sweep would be too early. */
 const intervalMs = 110_000;
 
-/** Rows per claim, and concurrent requests to Temporal. */
-const [batchSize, width] = [500, 20];
+const batchSize = 500;
+
+/** Concurrent requests to Temporal. Fewer for deliveries, which thus slow down the starts of lost posts less. */
+const width = { post: 20, delivery: 4 };
 
 /** After this many requests without an answer Temporal counts as unavailable, and the sweep ends. */
 const maxUnanswered = 5;
@@ -168,13 +170,13 @@ function claim({ orm, now }: ActivityDeps, kind: Kind): Promise<Row[]> {
 
 async function statesOf(
   { workflows }: ActivityDeps,
-  { ask }: Kind,
+  { ask, name }: Kind,
   rows: readonly Row[],
   untilMs: number,
 ): Promise<ReadonlyMap<Row, WorkflowState>> {
   const states = new Map<Row, WorkflowState>();
   let unanswered = 0;
-  await forEachLimit(rows, width, async (row) => {
+  await forEachLimit(rows, width[name], async (row) => {
     if (unanswered < maxUnanswered && performance.now() < untilMs) {
       const state = await workflows[ask](row.id);
       unanswered += state === 'unknown' ? 1 : 0;
@@ -190,7 +192,7 @@ async function thatMayWake(
   late: readonly Row[],
 ): Promise<Row[]> {
   const awake = new Set<Row>();
-  await forEachLimit(late, width, async (row) => {
+  await forEachLimit(late, width.post, async (row) => {
     const { id: postId, workspace_id: workspaceId } = row;
     const known = await workflows.knownOfPost(postId);
     if (!known) {
