@@ -54,6 +54,11 @@ function handlerOf(route: Route, deps: ApiDeps) {
 
     const header = (name: string): string | undefined =>
       name in ctx.request.headers ? ctx.request.get(name) : undefined;
+    const assertStillAllowed = async (): Promise<void> => {
+      const now = await admission.readAgain(caller);
+      assertMayCall(now, route);
+      assertSameReach(caller, now);
+    };
     const handle = async (): Promise<Answer> => {
       await assertReachable({ orm }, caller, route, params);
       const request: Request = {
@@ -64,11 +69,7 @@ function handlerOf(route: Route, deps: ApiDeps) {
         header,
         readMultipart: (options) => readMultipart(ctx, options),
         clientSignal: () => clientSignalOf(ctx.res),
-        assertStillAllowed: async () => {
-          const now = await admission.readAgain(caller);
-          assertMayCall(now, route);
-          assertSameReach(caller, now);
-        },
+        assertStillAllowed,
       };
       return route.handle(request, deps);
     };
@@ -76,6 +77,10 @@ function handlerOf(route: Route, deps: ApiDeps) {
     const answer = await (isHeavy
       ? admission.inTurn(caller.workspaceId, clientSignalOf(ctx.res), handle)
       : handle());
+    if (isHeavy && !isWrite) {
+      await assertStillAllowed(); // Its key may have ended while it waited. The audit log checks that of a change.
+    }
+
     ctx.status = answer.status;
     ctx.set(answer.headers ?? {});
     ctx.body = answer.body;
