@@ -2,6 +2,7 @@ import type { NetworkLimit } from '../domain/channel-error.ts';
 import {
   answeringMs,
   failuresToPause,
+  mostOnNetwork,
   mostPerWorkspace,
   pauses,
   slotsPerServer,
@@ -98,9 +99,11 @@ export type ServerSlot = {
   readonly leave: () => unknown;
 };
 
+type Attempt = { readonly workspaceId: string; readonly atMs: number };
+
 type Server = {
   readonly platform: string;
-  readonly underWay: Set<{ readonly workspaceId: string; readonly atMs: number }>;
+  readonly underWay: Set<Attempt>;
   answeredAtMs: number;
   /** Attempts in a row that it did not answer, and the pauses after them. */
   failures: number;
@@ -127,16 +130,20 @@ export function createServerLimits() {
     servers.set(key, server);
     return server;
   };
-  const countOf = (workspaceId: string, platform: string): number =>
+  /** All attempts on a network. */
+  const attemptsOn = (platform: string): Attempt[] =>
     [...servers.values()]
       .filter((server) => server.platform === platform)
-      .reduce((sum, server) => sum + ownOf(server, workspaceId), 0);
+      .flatMap(({ underWay }) => Array.from(underWay));
   const isFree = (server: Server, workspaceId: string, nowMs: number, part: number): boolean => {
     const slots = part * slotsOf(server, nowMs);
+    const all = attemptsOn(server.platform);
+    // At most as many as stay free, so that workspaces whose servers hang always leave some to others.
+    const share = Math.min(mostPerWorkspace, mostOnNetwork - all.length);
     return (
       server.underWay.size < slots &&
-      ownOf(server, workspaceId) < ownShare * slots &&
-      countOf(workspaceId, server.platform) < part * mostPerWorkspace
+      ownOf(server.underWay, workspaceId) < ownShare * slots &&
+      ownOf(all, workspaceId) < part * share
     );
   };
   return {
@@ -163,8 +170,8 @@ export function createServerLimits() {
 /** The part of a server's slots that one workspace may hold, so that others get some. */
 const ownShare = 3 / 4;
 
-const ownOf = ({ underWay }: Server, workspaceId: string): number =>
-  [...underWay].filter((attempt) => attempt.workspaceId === workspaceId).length;
+const ownOf = (attempts: Iterable<Attempt>, workspaceId: string): number =>
+  [...attempts].filter((attempt) => attempt.workspaceId === workspaceId).length;
 
 const newServer = (platform: string): Server => ({
   platform,

@@ -62,8 +62,11 @@ export function waitForTurnMs({
  */
 export const slotsPerServer = { answering: 60, silent: 20 } as const;
 
-/** Channels of one workspace that a worker may send at a time on one network: a quarter of all. */
-export const mostPerWorkspace = 45;
+/** Attempts that a worker makes at a time on one network. */
+export const mostOnNetwork = 180;
+
+/** Those of one workspace: a quarter of all, and never more than are left free. */
+export const mostPerWorkspace = mostOnNetwork / 4;
 
 /** How long after an answer a server counts as answering, in milliseconds. */
 export const answeringMs = 2 * second;

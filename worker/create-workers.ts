@@ -14,7 +14,7 @@ import {
 } from '@temporalio/worker';
 import type { ActivityDeps } from '../activities/deps.ts';
 import { createActivities } from '../activities/index.ts';
-import { mostPerWorkspace } from '../domain/pacing.ts';
+import { mostOnNetwork } from '../domain/pacing.ts';
 import { type Logger, describeError } from '../runtime/logger.ts';
 import { retryUntilReady } from '../runtime/process.ts';
 import { explainTemporalFailure } from '../temporal/explain-failure.ts';
@@ -98,7 +98,7 @@ export function pollQueues(
       Worker.create({
         ...shared,
         taskQueue: publishQueue(network),
-        maxConcurrentActivityTaskExecutions: 4 * mostPerWorkspace,
+        maxConcurrentActivityTaskExecutions: mostOnNetwork,
       }),
     ),
   ]);

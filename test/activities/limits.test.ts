@@ -152,6 +152,17 @@ test('a workspace with many slow servers leaves the slots of the network to othe
   t.is(begin(servers, 1, { ...place('a'), platform: 'bluesky' }), 1);
 });
 
+test('workspaces with only hanging servers take ever fewer slots, so that another one gets some', (t) => {
+  const servers = createServerLimits();
+  const begun = Array.from({ length: 8 }, (_, workspace) =>
+    Array.from({ length: 5 }, (__, host) =>
+      begin(servers, 15, place(`hung${workspace}`, `slow${workspace}-${host}.example`)),
+    ).reduce((sum, count) => sum + count),
+  );
+  t.deepEqual(begun, [45, 45, 45, 23, 11, 6, 3, 1]);
+  t.is(begin(servers, 20, place('b', 'answers.example')), 1);
+});
+
 test('after five failed attempts in a row a server gets none during a pause, and then one at a time; pauses grow to a minute', (t) => {
   const servers = createServerLimits();
   t.true(fails(servers, 5, 0).every(Boolean));
