@@ -32,7 +32,7 @@ export async function connectMastodon(http: Egress, login: MastodonLogin): Promi
   const access = { http, baseUrl, credentials };
   const { id: remoteId, username, display_name: displayName } = await ownerOf(access);
   const { instance } = await instanceOf(access);
-  const handle = shownHandle(username, baseUrl, instance.domain);
+  const handle = shownHandle(username, baseUrl, readDomain(instance.domain));
   const settings = settingsOf(instance);
   return { baseUrl, remoteId, handle, displayName, credentials, session: null, settings };
 }
@@ -41,7 +41,7 @@ export const checkMastodon: CheckAccount = async (account) => {
   const owner = await ownerOf(account);
   return {
     remoteId: owner.id,
-    handle: `@${owner.username}@${new URL(account.baseUrl).host}`,
+    handle: `@${owner.username}@${withoutScheme(account.baseUrl)}`,
     displayName: owner.display_name,
   };
 };
@@ -49,15 +49,23 @@ export const checkMastodon: CheckAccount = async (account) => {
 const ownerOf = (access: Access) =>
   getAs(access, '/api/v1/accounts/verify_credentials', 'prepare', readOwnAccount);
 
+const readDomain = answerReader<string>({
+  type: 'string',
+  pattern: '^[\\w.\\-]+(?::\\d{1,5})?$',
+  maxLength: 255,
+});
+
 /**
- * The handle to display. A server may claim any domain, so another one than its own is followed by the server:
- * `@me@example.com (server.example)`. A domain without a dot is not on the Internet; the sandbox has one.
+ * The handle to display. A server may claim any domain, so another one than its own is followed by the server, with its
+ * path: `@me@example.com (server.example)`. A domain without a dot is not on the Internet; the sandbox has one.
  */
-function shownHandle(username: string, baseUrl: string, domain: string | undefined): string {
-  const { host } = new URL(baseUrl);
-  if (domain === undefined || domain.toLowerCase() === host) {
-    return `@${username}@${host}`;
+function shownHandle(username: string, baseUrl: string, domain: string | null): string {
+  const server = withoutScheme(baseUrl);
+  if (domain === null || domain.toLowerCase() === server) {
+    return `@${username}@${server}`;
   }
 
-  return `@${username}@${domain}${/^[a-z0-9\-]+$/iv.test(domain) ? '' : ` (${host})`}`;
+  return `@${username}@${domain}${/^[a-z0-9\-]+$/iv.test(domain) ? '' : ` (${server})`}`;
 }
+
+const withoutScheme = (baseUrl: string): string => baseUrl.replace(/^https?:\/\//v, '');

@@ -11,10 +11,10 @@ import { startScriptedServer, type Answer, type Asked } from '../oauth/scripted-
 const baseUrl = 'https://server.example';
 
 test("a handle whose domain is not the server's own is shown with the server's name", async (t) => {
-  const shown = async (domain: string | undefined) => {
+  const shown = async (domain: string | undefined, path = '') => {
     const answers: Record<string, object> = {
-      [`${baseUrl}/api/v1/accounts/verify_credentials`]: { id: '1', username: 'demo' },
-      [`${baseUrl}/api/v2/instance`]: { domain },
+      [`${baseUrl}${path}/api/v1/accounts/verify_credentials`]: { id: '1', username: 'demo' },
+      [`${baseUrl}${path}/api/v2/instance`]: { domain },
     };
     const http: Egress = {
       request: async ({ url }: EgressRequest) => {
@@ -23,12 +23,15 @@ test("a handle whose domain is not the server's own is shown with the server's n
       },
       close: async () => undefined,
     };
-    return (await connectMastodon(http, { baseUrl, accessToken: 'a' })).handle;
+    const login = { baseUrl: baseUrl + path, accessToken: 'a' };
+    return (await connectMastodon(http, login)).handle;
   };
   t.is(await shown('mastodon.social'), '@demo@mastodon.social (server.example)');
-  for (const domain of ['server.example', 'Server.Example', undefined]) {
+  for (const domain of ['server.example', 'Server.Example', undefined, 'a.example ✓ verified']) {
     t.is(await shown(domain), '@demo@server.example');
   }
+  t.is(await shown('server.example', '/~b'), '@demo@server.example (server.example/~b)');
+  t.is(await shown(undefined, '/~b'), '@demo@server.example/~b');
 });
 
 test('an account id that the database cannot store, or a name that is none, is refused', async (t) => {
