@@ -63,8 +63,10 @@ export const dialect: Dialect<Said> = {
     {
       status: 426,
       code: 'internal',
-      saying: ({ headers }) =>
-        `no longer serves version ${headers?.['linkedin-version']} of its API. The operator has to set PUNCTUAL_LINKEDIN_VERSION to a newer one`,
+      saying: ({ headers: { 'linkedin-version': version } = {} }) =>
+        version === undefined
+          ? 'no longer serves a call without a version. The operator has to update Punctual'
+          : `no longer serves version ${version} of its API. The operator has to set PUNCTUAL_LINKEDIN_VERSION to a newer one`,
     },
     {
       status: 429,

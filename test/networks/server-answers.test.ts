@@ -211,6 +211,12 @@ for (const [network, answers] of Object.entries(cases)) {
   });
 }
 
+test('a call of LinkedIn without a version that is no longer served needs a newer Punctual', (t) => {
+  const answer = { status: 426, headers: {}, body: Buffer.alloc(0), truncated: false };
+  const { message } = ofLinkedin(answer, { purpose: 'prepare', headers: {} });
+  t.regex(message, /^LinkedIn no longer serves a call without a version\. .*update Punctual/v);
+});
+
 test('a message of two megabytes is cut before anything reads it, and costs no time', (t) => {
   for (const [network, refusal] of Object.entries(refuse)) {
     for (const word of ['record ', 'over ', '<', 'APPLICATION ']) {
