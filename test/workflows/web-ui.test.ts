@@ -203,12 +203,14 @@ test('an operator starts the next attempt of a waiting channel at once', async (
   await pendingActivities(await untilBegun(handleOf(post), 1), 2);
   const { retry_at: retryAt } = (await client.get(`/posts/${post}`)).body.post.channels[0];
   await setStatus(shared().punctual, post, 'publishing', ['scheduled']); // As after a crash
-  const { data } = await adminOf(shared().punctual).call('post', 'retry-now', '--post', post);
+  const retryNow = () => adminOf(shared().punctual).call('post', 'retry-now', '--post', post);
+  const { data } = await retryNow();
 
   t.is(data.started, 1);
   const { status: ended, published_at: at } = await client.finalPost(post);
   t.is(ended, 'published');
   t.true(Date.parse(at ?? '') < Date.parse(retryAt) - 10_000, `${at} is not before ${retryAt}`);
+  t.regex((await retryNow()).text, /none waits\. \S+ @\S+ is published\. .*post show/v);
 });
 
 const error = (code: NetworkError['code']): NetworkError =>

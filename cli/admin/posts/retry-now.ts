@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import { isUnderWay } from '../../../db/channel-status.ts';
+import { isUnderWay, shownStatus } from '../../../db/channel-status.ts';
+import type { Em } from '../../../db/orm.ts';
 import { query } from '../../../db/query.ts';
 import { platforms } from '../../../networks/registry.ts';
 import { forEachLimit } from '../../../runtime/concurrency.ts';
@@ -7,8 +8,9 @@ import { deadlineMs, hasGrpcCode, type Temporal } from '../../../temporal/connec
 import { postWorkflowId, publishQueue } from '../../../workflows/messages.ts';
 import { UsageError } from '../../failures.ts';
 import { text } from '../../flags.ts';
+import { oneLine } from '../../table.ts';
 import { adminCommand } from '../command.ts';
-import { findPost } from './lifecycle.ts';
+import { findPost, type OperatedPost } from './lifecycle.ts';
 
 const atOnce = 20;
 
@@ -25,10 +27,8 @@ export const retryNow = adminCommand({
       throw new UsageError(`--platform is one of ${platforms.join(', ')}, not "${platform}".`);
     }
 
-    const which =
-      given === undefined
-        ? sql`c.platform = ${platform}`
-        : sql`pc.post_id = ${(await findPost(em, given)).postId}`;
+    const post = given === undefined ? null : await findPost(em, given);
+    const which = post ? sql`pc.post_id = ${post.postId}` : sql`c.platform = ${platform}`;
     const waiting = await query(
       em,
       sql<{ id: string; platform: string }>`
@@ -49,11 +49,34 @@ export const retryNow = adminCommand({
     }
 
     return {
-      text: `Started ${started} attempts. Posts under way: ${new Set(waiting.map(({ id }) => id)).size}.`,
+      text:
+        started === 0
+          ? await whyNone(em, post)
+          : `Started ${started} attempts. Posts under way: ${new Set(waiting.map(({ id }) => id)).size}.`,
       data: { started },
     };
   },
 });
+
+/** Names the states of the post's channels, and the next step. */
+async function whyNone(em: Em, post: OperatedPost | null): Promise<string> {
+  const none = 'Started no attempt, because none waits.';
+  if (!post) {
+    return `${none} "npm run admin -- post list --overdue" shows why posts are late.`;
+  }
+
+  const { postId, workspaceId } = post;
+  const channels = await query(
+    em,
+    sql<{ name: string; status: string }>`
+      select c.platform || ' ' || c.handle as name, ${shownStatus} as status
+      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
+      join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
+      where pc.post_id = ${postId} and pc.workspace_id = ${workspaceId} order by pc.position`,
+  );
+  const states = channels.map(({ name, status }) => `${oneLine(name)} is ${status}`).join(', ');
+  return `${none} ${states || 'The post has no channel'}. "npm run admin -- post show ${postId}" has more; "post retry" sends failed channels again, and "post settle" ends unconfirmed ones.`;
+}
 
 /** PENDING_ACTIVITY_STATE_SCHEDULED: no attempt is under way. */
 const scheduled = 1;
