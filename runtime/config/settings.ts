@@ -118,6 +118,20 @@ const ofOtherPrograms: readonly string[] = [
   'PUNCTUAL_URL',
 ];
 
+/** Those that Temporal's library reads. Its other programs have more names with the prefix. */
+const ofTemporal: readonly string[] = [
+  'TEMPORAL_ADDRESS',
+  'TEMPORAL_API_KEY',
+  'TEMPORAL_CONFIG_FILE',
+  'TEMPORAL_NAMESPACE',
+  'TEMPORAL_PROFILE',
+  'TEMPORAL_TLS_SERVER_NAME',
+  ...['CLIENT_CERT', 'CLIENT_KEY', 'SERVER_CA_CERT'].flatMap((pem) => [
+    `TEMPORAL_TLS_${pem}_DATA`,
+    `TEMPORAL_TLS_${pem}_PATH`,
+  ]),
+];
+
 /** Settings without a prefix, which users often write with one. */
 const unprefixed = ['DATABASE_URL', 'HOST', 'LOG_LEVEL', 'PORT', 'SECRET_KEY'];
 
@@ -136,7 +150,7 @@ function unknownSettings(env: Env, known: readonly string[]): string[] {
       !services.some((service) => name.startsWith(service)) &&
       env[name]?.trim(),
   );
-  return unknown.map((name) => {
+  const ofOurs = unknown.map((name) => {
     const unprefixedName = unprefixed.find((other) => name === `PUNCTUAL_${other}`);
     const nearest = unprefixedName ?? nearestName(name, known);
     const hint = nearest
@@ -144,7 +158,19 @@ function unknownSettings(env: Env, known: readonly string[]): string[] {
       : 'Unset it; docs/operate/settings.md lists them all.';
     return `Unknown setting ${name}. ${hint}`;
   });
+  return [...ofOurs, ...misspeltOfTemporal(env)];
 }
+
+/** Names that differ from those of Temporal's library by one or two letters. */
+const misspeltOfTemporal = (env: Env): string[] =>
+  Object.keys(env)
+    .filter((name) => name.startsWith('TEMPORAL_') && env[name]?.trim())
+    .flatMap((name) => {
+      const nearest = nearestName(name, ofTemporal);
+      return nearest === undefined || env[nearest] !== undefined
+        ? []
+        : [`Unknown setting ${name}. Did you mean ${nearest}?`];
+    });
 
 /** Prefixes of the variables that Kubernetes adds for each service of a namespace, such as `PUNCTUAL_SERVICE_HOST`. */
 const servicesIn = (env: Env): string[] =>

@@ -78,6 +78,8 @@ test('an unknown setting is refused with the most similar known name', (t) => {
     PUNCTUAL_DATABSE_POOL: 'Did you mean PUNCTUAL_DATABASE_POOL?',
     PUNCTUAL_LOG_LEVEL: 'Did you mean LOG_LEVEL?',
     PUNCTUAL_DATABASE_URL: 'Did you mean DATABASE_URL?',
+    TEMPORAL_NAMESPCE: 'Did you mean TEMPORAL_NAMESPACE?',
+    TEMPORAL_TLS_SERVERNAME: 'Did you mean TEMPORAL_TLS_SERVER_NAME?',
     PUNCTUAL_WEATHER_FORECAST: 'Unset it; docs/operate/settings.md lists them all.',
   };
   for (const [name, hint] of Object.entries(refused)) {
@@ -103,6 +105,9 @@ test('names of tests, of Kubernetes and of other programs, and names without a v
     TEMPORAL_POSTGRES_PASSWORD: 'x',
     TEMPORAL_CODEC_ENDPOINT: 'https://codec.example',
     TEMPORAL_GRPC_META_TEAM: 'x',
+    TEMPORAL_TLS_CLIENT_KEY_DATA: 'x',
+    TEMPORAL_NAMESPACE: 'punctual',
+    TEMPORAL_NAMESPACES: 'punctual others',
   };
   t.deepEqual(unknownIn(env), []);
 });
