@@ -72,11 +72,18 @@ export function ofPost(
   ]);
 }
 
-/** Largest number of handles, and length of one: Temporal allows 2 KB for a value. */
-const [mostHandles, longestHandle] = [20, 80];
+/** Largest number of handles, length of one, and bytes of all: Temporal refuses a workflow with a value above 2 KB. */
+const [mostHandles, longestHandle, mostBytes] = [20, 80, 2000];
 
-const handlesOf = (accounts: readonly PostAccount[]): string[] =>
-  distinct(accounts.map(({ handle }) => handle.slice(0, longestHandle))).slice(0, mostHandles);
+function handlesOf(accounts: readonly PostAccount[]): string[] {
+  const cut = accounts.map(({ handle }) => handle.slice(0, longestHandle).toWellFormed());
+  const handles = distinct(cut).slice(0, mostHandles);
+  while (new TextEncoder().encode(JSON.stringify(handles)).length > mostBytes) {
+    handles.pop();
+  }
+
+  return handles;
+}
 
 /** Corrects the time after a reschedule. A workflow that started without the attribute never sets it. */
 export function moveDueAt(dueAtMs: number): void {

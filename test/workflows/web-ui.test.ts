@@ -133,6 +133,33 @@ test('a post is found by its accounts, due time and external id, which its summa
   );
 });
 
+test('long handles of one workspace keep no post from its end, and none of others from being found', async (t) => {
+  const { client, channels, good, handleOf, schedule } = await workspace();
+  const { punctual, newClient } = shared();
+  const long = await Promise.all(
+    Array.from({ length: 12 }, () =>
+      fakeChannel(punctual, client.workspaceId, fakeNetwork(), 'good'),
+    ),
+  );
+  await punctual.orm.em
+    .fork()
+    .execute(`update channels set handle = id || repeat('名', 80) where id = any(?::uuid[])`, [
+      `{${long.join()}}`,
+    ]);
+  const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
+  await untilBegun(handleOf(await schedule(inAnHour, long)));
+  const other = await newClient();
+  const channel = await fakeChannel(punctual, other.workspaceId, good, 'good');
+  const draft = { body: 'x', channel_ids: [channel], scheduled_at: inAnHour };
+  await other.post('/posts', draft);
+  await visible(punctual.temporal, `WorkspaceId = '${other.workspaceId}'`, 1);
+
+  const moved = await schedule(inAnHour, [channels.good]);
+  await untilBegun(handleOf(moved));
+  await client.patch(`/posts/${moved}`, { channel_ids: long, schedule_in_minutes: 0 });
+  t.is(await handleOf(moved).result(), 'published');
+});
+
 test('a summary stays within the limit of Temporal, whatever the handles and the external id', (t) => {
   const handle = `@${'名'.repeat(200)}`;
   const accounts = Array.from({ length: 20 }, () => ({ network: 'mastodon', handle }));
