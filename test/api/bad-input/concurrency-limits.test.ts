@@ -1,4 +1,5 @@
 import { createTurns } from '../../../services/turns.ts';
+import { clientFor } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { holdLock } from '../../support/hold-lock.ts';
 import { noTemporal } from '../../support/media-library.ts';
@@ -41,11 +42,14 @@ for (const [path, most] of [
   });
 }
 
-test('the posts that a workspace changes and validates leave connections to the database for others', async (t) => {
+test('posts that a workspace changes and validates leave connections to the database for others, and a call that waits is refused if its key is revoked', async (t) => {
   const [client, other] = [await usual.newClient(), await usual.newClient()];
   const channel = await storeChannel(usual.punctual, client.workspaceId);
   const { id } = (await client.post('/posts', { body: 'x' })).body.post;
   const key = (await client.get('/me')).body.key.id;
+  const limited = { name: 'Revoked', scopes: ['posts:read', 'posts:write'] };
+  const { id: ended, key: secret } = (await client.post('/keys', limited)).body.key;
+  const late = clientFor(usual.punctual.url, client.workspaceId, secret);
   const lock = await holdLock(t, usual.punctual.orm, 'lock table post_channels');
   const post = { body: 'x', channel_ids: [channel], schedule_in_minutes: 60 };
   const calls = Array.from({ length: 7 }, () => [
@@ -55,14 +59,25 @@ test('the posts that a workspace changes and validates leave connections to the 
   ]).flat();
   await poll(
     () => usual.punctual.callsOf(key),
-    ({ requests }) => requests === 2 + calls.length,
+    ({ requests }) => requests === 3 + calls.length,
   );
   for (let read = 0; read < 20; read += 1) {
     t.is((await other.get('/media')).status, 200);
   }
 
   await poll(lock.waiting, (count) => count === 3);
+  const refused = [late.get('/posts?include=channels'), late.post('/posts/validate', post)];
+  await poll(
+    () => usual.punctual.callsOf(ended),
+    ({ requests }) => requests === refused.length,
+  );
+  const revoke = 'update api_keys set revoked_at = now() where id = ?';
+  await usual.punctual.orm.em.fork().execute(revoke, [ended]);
   lock.release();
+  t.deepEqual(
+    (await Promise.all(refused)).map(({ status }) => status),
+    [401, 401],
+  );
   const statuses = (await Promise.all(calls)).map(({ status }) => status);
   t.deepEqual(new Set(statuses), new Set([200, 201]));
 });

@@ -228,30 +228,3 @@ test('a call that waits for events ends when its key is revoked', async (t) => {
   await change('update api_keys set revoked_at = now() where id = ?', id);
   t.is((await waiting).status, 401);
 });
-
-// Four of the five connections of this file's database wait.
-test.serial(
-  'a read or validation that waits for its turn is refused if its key is revoked meanwhile',
-  async (t) => {
-    const { client } = await newKey();
-    const limited = { name: 'Reader', scopes: ['posts:read', 'posts:write'] };
-    const { id, key } = (await client.post('/keys', limited)).body.key;
-    const reader = clientFor(api.punctual.url, client.workspaceId, key);
-    const post: string = (await client.post('/posts', { body: 'x' })).body.post.id;
-    const lock = `select id from posts where id = '${post}' for update`;
-    const { waiting, release } = await holdLock(t, api.punctual.orm, lock);
-    const changing = [1, 2, 3].map(() => client.patch(`/posts/${post}`, { body: 'y' }));
-    await poll(waiting, (count) => count === changing.length);
-    const reading = [
-      reader.get('/posts?include=channels'),
-      reader.post('/posts/validate', { body: 'x' }),
-    ];
-    await untilAdmitted(id, reading.length);
-    await change('update api_keys set revoked_at = now() where id = ?', id);
-    release();
-    t.deepEqual(
-      (await Promise.all([...changing, ...reading])).map(({ status }) => status),
-      [200, 200, 200, 401, 401],
-    );
-  },
-);
