@@ -86,7 +86,8 @@ export const namedProfile = (env: Env, flag: string | undefined): string | undef
 export async function chooseAccess(env: Env, flag: string | undefined): Promise<Access> {
   const apiKey = env['PUNCTUAL_API_KEY'];
   if (apiKey && !flag) {
-    return { url: baseUrl(env['PUNCTUAL_URL'] || usualUrl), apiKey, profile: null };
+    const url = baseUrl(env['PUNCTUAL_URL'] || usualUrl);
+    return { url, apiKey: sendableKey(apiKey), profile: null };
   }
 
   const { current, profiles } = await readProfiles(env);
@@ -111,6 +112,15 @@ const knownNames = (profiles: Profiles['profiles']): string => {
   const names = Object.keys(profiles);
   return names.length > 0 ? `Profiles: ${names.join(', ')}. ` : '';
 };
+
+/** A key that a header can carry, unlike one with the ellipsis of an example. @throws NoKeyError */
+export function sendableKey(given: string): string {
+  if (/[^\s!-~]/v.test(given)) {
+    throw new NoKeyError('The API key has characters that no key has. Copy the whole key.');
+  }
+
+  return given;
+}
 
 /** The address of the service, also of one that was pasted with `/api/v1`. @throws UsageError */
 export function baseUrl(given: string): string {

@@ -10,6 +10,7 @@ import {
   namedProfile,
   profilesFile,
   readProfiles,
+  sendableKey,
   usualUrl,
 } from '../profiles.ts';
 import { facts } from '../table.ts';
@@ -36,7 +37,7 @@ const login = command({
 
     const before = (await readProfiles(env)).profiles[name];
     const url = baseUrl(given ?? (env['PUNCTUAL_URL'] || before?.url || usualUrl));
-    const apiKey = await readSecret('API key');
+    const apiKey = sendableKey(await readSecret('API key'));
     const me = await new Punctual({ apiKey, baseUrl: url }).me();
     await changeProfiles(env, ({ current, profiles }) => ({
       current: keepCurrent ? (current ?? name) : name,

@@ -22,9 +22,10 @@ export class Punctual {
   readonly #options: ClientOptions;
 
   constructor(options: ClientOptions) {
-    if (!options.apiKey || !URL.canParse(options.baseUrl)) {
+    // A key with the ellipsis of an example is no header, and `localhost:3000` is an address of the scheme `localhost:`.
+    if (!options.apiKey || /[^\s!-~]/.test(options.apiKey) || !/^https?:/i.test(options.baseUrl)) {
       throw new TypeError(
-        'Punctual needs an apiKey, and a baseUrl such as https://punctual.example.com.',
+        'Punctual needs an apiKey and a baseUrl such as https://punctual.example.com.',
       );
     }
 

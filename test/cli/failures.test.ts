@@ -127,6 +127,10 @@ test('without a key, with a wrong one, or one without the right, the exit code i
   const named = await runPunctual(['whoami'], wrong);
   t.true(named.stderr.includes(settings.PUNCTUAL_URL), named.stderr);
   t.like(JSON.parse(refused.stderr), { code: 'unauthorized' });
+  const ofAnExample = { ...settings, PUNCTUAL_API_KEY: 'svc_live_…' };
+  const unsendable = await runPunctual(['whoami'], ofAnExample);
+  t.is(unsendable.code, 4);
+  t.regex(unsendable.stderr, /^The API key has .+ Copy the whole key\.\n$/v);
 
   const words = ['key', 'create', '--name', 'N', '--scope', 'media'];
   const { key } = (await answerOf('POST /keys 201', words)).key;

@@ -76,6 +76,7 @@ test('a key that is refused, missing or typed as an argument is not stored', asy
   const { file, run } = await newHome(t);
   const { key } = await shared.newClient();
   t.is((await run(`auth login --url ${url}`, 'svc_live_wrong')).code, 4);
+  t.is((await run(`auth login --url ${url}`, 'svc_live_…')).code, 4);
   t.is((await run(`auth login --url ${url}`)).code, 2);
   t.is((await run(`auth login ${key} --url ${url}`)).code, 2);
   t.is((await run('auth login --url ftp://example.com', key)).code, 2);

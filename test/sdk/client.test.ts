@@ -140,9 +140,13 @@ test("a refusal has the API's sentence, code, fields and request id", async (t) 
   t.true(error.message.length > 20);
   t.truthy(error.requestId);
   await t.throwsAsync(async () => punctual.posts.get('../me'), { message: /needs an id/v });
-  t.throws(() => new Punctual({ apiKey: 'k', baseUrl: 'punctual.example' }), {
-    message: /baseUrl/v,
-  });
+  for (const [apiKey, baseUrl] of [
+    ['k', 'punctual.example'],
+    ['k', 'localhost:3000'],
+    ['svc_live_…', 'http://localhost:3000'],
+  ] as const) {
+    t.throws(() => new Punctual({ apiKey, baseUrl }), { message: /apiKey.*baseUrl/v });
+  }
 });
 
 test('a list gives a page when awaited and everything when iterated', async (t) => {
