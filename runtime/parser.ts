@@ -116,8 +116,11 @@ export const faultSentences: Readonly<Record<string, (fault: Fault) => string>> 
     `must not have an item twice: items ${params['j'] + 1} and ${params['i'] + 1} are equal`,
   minimum: ({ params, data }) => `must be at least ${params['limit']}, not ${typeOf(data)}`,
   maximum: ({ params, data }) => `must be at most ${params['limit']}, not ${typeOf(data)}`,
-  pattern: ({ params: { pattern } }) =>
-    pattern === knownId.pattern ? 'must be an id' : `must have the form ${pattern}`,
+  pattern: ({ params: { pattern }, parentSchema }) => {
+    const examples = parentSchema?.['examples']?.join(' or ');
+    const form = examples ? `be such as ${examples}` : `have the form ${pattern}`;
+    return pattern === knownId.pattern ? 'must be an id' : `must ${form}`;
+  },
   format: ({ params, data }) =>
     `must be ${params['format'] === 'date-time' ? timeForm(data) : (formatWords[params['format']] ?? `a ${params['format']}`)}`,
 };

@@ -64,7 +64,8 @@ const listed = (value: unknown, { schema }: QuerySpec): unknown[] => {
 function unreadable(value: unknown, { schema }: QuerySpec): string | null {
   const values = [value].flat().map(String);
   if (Array.isArray(value) && !('items' in schema)) {
-    return 'must be given once';
+    const [example] = 'examples' in schema ? Object(schema.examples) : [];
+    return `must be given once${example ? `, such as ${example}` : ''}`;
   }
 
   if (isNumeric(schema) && !values.every((one) => plainNumber.test(one))) {

@@ -78,7 +78,7 @@ const { schema, chosenIn } = defineOptions({
     type: 'array',
     maxItems: 3,
     uniqueItems: true,
-    items: { type: 'string', pattern: language, maxLength: 35 },
+    items: { type: 'string', pattern: language, maxLength: 35, examples: ['en', 'pt-BR'] },
     description: 'Languages of the text, up to three, as BCP 47 tags such as `en` or `pt-BR`.',
   },
   labels: {

@@ -45,6 +45,7 @@ const { schema, chosenIn } = defineOptions({
     type: 'string',
     pattern: '^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$',
     maxLength: 20,
+    examples: ['en', 'pt-BR'],
     description:
       "The language of the text, as an ISO 639 code such as `en`. Default: the account's own setting.",
   },

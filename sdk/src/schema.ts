@@ -1598,7 +1598,11 @@ export interface components {
             spoiler_text?: string;
             /** @description Whether images and videos are hidden at first. Default: the account's own setting; on Mastodon always true with a content warning. */
             sensitive?: boolean;
-            /** @description The language of the text, as an ISO 639 code such as `en`. Default: the account's own setting. */
+            /**
+             * @description The language of the text, as an ISO 639 code such as `en`. Default: the account's own setting.
+             * @example en
+             * @example pt-BR
+             */
             language?: string;
         };
         /**
