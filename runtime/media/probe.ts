@@ -55,7 +55,7 @@ async function mediaType(filePath: string) {
   const better = kind === 'image' ? 'JPEG' : kind === 'video' ? 'MP4' : null;
   return (
     better && {
-      other: `${name.replace('x-', '').toUpperCase()}: convert it to ${better}`,
+      other: `${name.replace(/^(?:x-|vnd\.)/v, '').toUpperCase()}: convert it to ${better}`,
     }
   );
 }

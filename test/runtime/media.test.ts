@@ -103,6 +103,7 @@ test('an image or a video of another format is refused, with what to convert it 
     ['AVIF', await picture('avif'), 'JPEG'],
     ['BMP', Buffer.from('BM'.padEnd(60, '\0')), 'JPEG'],
     ['FLV', Buffer.from('FLV\u0001'.padEnd(60, '\0')), 'MP4'],
+    ['AVI', Buffer.from('RIFF\0\0\0\0AVI LIST'.padEnd(60, '\0')), 'MP4'],
   ];
   for (const [name, bytes, better] of files) {
     const known =
