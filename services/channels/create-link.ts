@@ -135,7 +135,7 @@ async function channelOf(em: Em, workspaceId: string, id: string): Promise<Chann
   const own = { id, workspaceId, disconnectedAt: null };
   const channel = isId(id) ? await em.findOne(Channel, own) : null;
   if (!channel) {
-    const message = `No channel of this workspace has the id ${id}.`;
+    const message = `No connected channel of this workspace has the id ${id}.`;
     throw new AppError('invalid_channel_ids', message, {
       details: [channelDetail('/channel_id', message, id)],
     });

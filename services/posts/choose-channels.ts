@@ -27,7 +27,7 @@ export async function chooseChannels(
   const unknown = ids.filter((id) => !byId.has(id));
   if (unknown.length > 0) {
     const message = (id: string) =>
-      `No channel of this workspace has the id ${id.trim() === id ? id : JSON.stringify(id)}.`;
+      `No connected channel of this workspace has the id ${id.trim() === id ? id : JSON.stringify(id)}.`;
     throw new AppError(
       'invalid_channel_ids',
       `${message(unknown.join(', '))} GET /channels lists the ids.`,

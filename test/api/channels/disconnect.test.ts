@@ -84,6 +84,7 @@ test('a disconnected channel is not listed, is unknown to all calls, and cannot 
   ]) {
     t.is(reply.status, 400);
     t.is(reply.body.code, 'invalid_channel_ids');
+    t.regex(reply.body.error, /^No connected channel of this workspace has the id/v);
     t.true(reply.body.error.includes(gone), 'the message names the channel');
   }
 });

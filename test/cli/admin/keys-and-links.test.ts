@@ -104,7 +104,11 @@ test('an operator creates a key with a name, scopes, channels and an end, and se
   });
   await areRefused(t, adminOf(api.punctual), [
     [[...words, '--scopes', 'posts'], 'UsageError', /"posts" to be one of .posts:read/v],
-    [[...words, '--channels', crypto.randomUUID()], 'AppError', /No channel of this workspace/v],
+    [
+      [...words, '--channels', crypto.randomUUID()],
+      'AppError',
+      /No connected channel of this workspace/v,
+    ],
     [
       [...words, '--channels', channel, '--scopes', 'webhooks'],
       'AppError',
