@@ -39,6 +39,7 @@ export function guardConnector(guard: EgressGuard, connectTo: ConnectTo): buildC
           socket.on('error', () => {}).destroy();
           fail(problem);
         } else {
+          endFlood(socket);
           callback(null, socket);
         }
       });
@@ -79,6 +80,18 @@ function targetOf({ protocol, hostname, port }: buildConnector.Options): Request
     address: parseAddress(hostname),
     port: port === '' ? (secure ? 443 : 80) : Number(port),
   };
+}
+
+/** In bytes. More than a file of 200 MB, or all answers on a connection, which lives for a minute. */
+const mostRead = 256 * 1024 * 1024;
+
+/** Ends a connection with endless chunk extensions, which undici reads without a limit. */
+function endFlood(socket: Socket): void {
+  socket.on('readable', () => {
+    if (socket.bytesRead > mostRead) {
+      socket.destroy();
+    }
+  });
 }
 
 function checkSocket(

@@ -232,7 +232,9 @@ function hop(
 
   const { origin, path } = parsed;
   const headers = requestHeaders(request.headers);
-  return streamExchange(agent, { origin, path, method: 'GET', headers }, { ...request, signal });
+  // A connection for each, since it may carry only so many bytes.
+  const options = { origin, path, method: 'GET', headers, reset: true } as const;
+  return streamExchange(agent, options, { ...request, signal });
 }
 
 const isSuccess = ({ status }: Hop): boolean => status >= 200 && status < 300;

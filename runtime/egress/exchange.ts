@@ -42,6 +42,9 @@ type AnswerLimits = {
   readonly mayStart?: (() => boolean) | undefined;
 };
 
+/** Of one answer. Servers send a few `1xx` before it; undici reads any number. */
+const mostHeads = 100;
+
 type Controller = Dispatcher.DispatchController;
 type Head = Omit<Download, 'url'>;
 
@@ -55,6 +58,7 @@ class StreamedAnswer implements Dispatcher.DispatchHandler {
   #controller: Controller | undefined;
   #state: 'waiting' | 'open' | 'over' = 'waiting';
   #length = 0;
+  #heads = 0;
 
   constructor(limits: AnswerLimits) {
     this.#limits = limits;
@@ -96,7 +100,10 @@ class StreamedAnswer implements Dispatcher.DispatchHandler {
     status: number,
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
-    if (status >= 200 && this.#state === 'waiting') {
+    this.#heads += 1;
+    if (this.#heads > mostHeads) {
+      this.#fail(egressError('invalid_response', { maybeSent: true }));
+    } else if (status >= 200 && this.#state === 'waiting') {
       this.#state = 'open';
       this.#idle.touch();
       this.#head.resolve({ status, headers: firstValues(headers), body: this.#body });
