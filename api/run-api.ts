@@ -145,7 +145,7 @@ export function composeApi(
     log,
     now,
     readiness: () => readiness(orm, gate),
-    status: () => systemStatus(orm, temporal, gate),
+    status: () => systemStatus(orm, temporal, gate, now),
     admission: createAdmission(pool, config.rateLimits, allowances, gate.assertOpen),
     rateLimits: config.rateLimits,
     refusedSecrets: createRefusals(config.rateLimits.wrongKeys),

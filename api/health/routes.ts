@@ -91,11 +91,16 @@ export async function readiness(orm: Orm, gate: DatabaseGate): Promise<ApiReadin
   return { postgresql: gate.isOpen() ? 'ok' : 'is being prepared' };
 }
 
-/** Checks all parts in parallel: whether a post that is scheduled now would be published. */
+/**
+ * Checks all parts in parallel: whether a post that is scheduled now would be published.
+ *
+ * @param now The database's clock.
+ */
 export async function systemStatus(
   orm: Orm,
   temporal: Temporal,
   gate: DatabaseGate,
+  now: () => Date,
 ): Promise<SystemStatus> {
   const [answers, pollers, backlog] = await Promise.all([
     readiness(orm, gate),
@@ -112,7 +117,7 @@ export async function systemStatus(
     return { parts: { ...ready, temporal: 'ok', worker: restoredDatabase }, backlog };
   }
 
-  const alive = pollers.some((lastSeenMs) => Date.now() - lastSeenMs < pollerAgeMs);
+  const alive = pollers.some((lastSeenMs) => now().getTime() - lastSeenMs < pollerAgeMs);
   return { parts: { ...ready, temporal: 'ok', worker: alive ? 'ok' : 'none polls' }, backlog };
 }
 

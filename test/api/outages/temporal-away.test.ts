@@ -132,6 +132,22 @@ test('the status reports that no worker polls, and is ok as soon as one does', a
   t.deepEqual(body, { ok: true, version, ...parts, worker: 'ok', backlog });
 });
 
+test('the status takes the age of a poll from the clock of the database, not of the machine', async (t) => {
+  let aheadMs = 0;
+  const punctual = await startApi(t, { now: () => new Date(Date.now() + aheadMs) });
+  await startWorkers(t, punctual);
+  const untilWorker = (state: string) =>
+    poll(
+      () => rawCall(`${punctual.url}/status`),
+      ({ body }) => body.worker === state,
+    );
+
+  await untilWorker('ok');
+  aheadMs = 200_000;
+  await untilWorker('none polls');
+  t.pass();
+});
+
 test('many requests for the status cost Temporal no more than one', async (t) => {
   const { url, temporal } = await startApi(t);
   const { client } = temporal;
