@@ -69,6 +69,7 @@ const timeLike = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:[Zz]|[
 
 /** What is wrong with other forms. */
 const faults: readonly (readonly [RegExp, string])[] = [
+  [/^(?:now)?$/iv, 'is not a time: schedule_in_minutes: 0 publishes now, and null makes a draft'],
   [timeLike, 'names a day or a time that does not exist'],
   [/^\d{4}-\d\d-\d\d$/v, 'is a day without a time'],
   [/^\d{4}-\d\d-\d\d +\d/v, 'needs a T between date and time'],
