@@ -17,6 +17,7 @@ import {
   mayPrepare,
   type Pool,
   releaseBrokenConnections,
+  shareConnections,
 } from './pool.ts';
 
 export type Orm = MikroORM;
@@ -33,7 +34,7 @@ const keptAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
 /** Connects lazily, so a process starts and recovers without its database. */
 export function createOrm(databaseUrl: string, options: OrmOptions = {}): Orm {
-  const { queryTimeoutMs = 20_000 } = options;
+  const { queryTimeoutMs = 20_000, connectTimeoutMs = 3000 } = options;
   const connection = databaseConnection(databaseUrl);
   const settings: Options = {
     driver: BindingDriver,
@@ -45,12 +46,13 @@ export function createOrm(databaseUrl: string, options: OrmOptions = {}): Orm {
     // In milliseconds. An unavailable database causes an error instead of an endless request.
     driverOptions: {
       ...connection,
-      connectionTimeoutMillis: options.connectTimeoutMs ?? 3000,
+      connectionTimeoutMillis: connectTimeoutMs,
       // Without a statement timeout, TCP keepalive detects a lost server.
       ...(queryTimeoutMs === null
         ? keptAlive
         : { query_timeout: queryTimeoutMs, onConnect: limitSession(queryTimeoutMs) }),
       onPoolCreated: (pool: Pool) => {
+        shareConnections(pool, connectTimeoutMs);
         releaseBrokenConnections(pool);
         adaptStatements(pool, mayPrepare(databaseUrl));
       },

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The parts of pg's pool and client that this needs. */
 type Client = {
@@ -10,6 +11,7 @@ type Client = {
 };
 export type Pool = {
   readonly ending: boolean;
+  readonly totalCount: number;
   connect: () => Promise<Client>;
   on: (event: 'connect', listener: (client: Client) => void) => unknown;
 };
@@ -41,6 +43,32 @@ export function releaseBrokenConnections(pool: Pool): void {
     client.once('end', lost);
     client.release = giveBack;
     return client;
+  };
+}
+
+/** SQLSTATE: the server has no connection left. */
+const noneLeft = '53300';
+
+/**
+ * While the server refuses new connections, waits for one that the pool has. Otherwise a call could be answered with 503
+ * after its commit, by a read that ran beside its sync, and be repeated by its caller.
+ */
+export function shareConnections(pool: Pool, waitMs: number): void {
+  const connect = pool.connect.bind(pool);
+  pool.connect = async () => {
+    const untilMs = performance.now() + waitMs;
+    for (;;) {
+      try {
+        return await connect();
+      } catch (error) {
+        const isRefused = error instanceof Error && 'code' in error && error.code === noneLeft;
+        if (!isRefused || pool.totalCount === 0 || performance.now() > untilMs) {
+          throw error;
+        }
+      }
+
+      await sleep(20);
+    }
   };
 }
 

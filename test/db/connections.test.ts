@@ -54,6 +54,24 @@ test('a statement is prepared once for each connection, in and out of transactio
   t.deepEqual(await planned(em, echoText), [3]);
 });
 
+test('while the server has no other connection, a statement waits for one of its pool', async (t) => {
+  const role = `one_${crypto.randomUUID().replaceAll('-', '')}`;
+  const { orm: owner, url } = database();
+  await owner.em.execute(`create role ${role} login password 'one' connection limit 1`);
+  t.teardown(() => owner.em.execute(`drop role ${role}`));
+  const own = new URL(url);
+  [own.username, own.password] = [role, 'one'];
+  const orm = newPool(t, { poolSize: 5 }, own.href);
+
+  const said = () => query(orm.em.fork(), sql`select pg_sleep(0.2)::text as said`);
+  t.is((await Promise.all([said(), said(), said()])).length, 3);
+
+  const other = newPool(t, { poolSize: 5 }, own.href);
+  const refused = await t.throwsAsync(query(other.em.fork(), echo('x')));
+  t.true(isDatabaseUnavailable(refused));
+  await orm.close();
+});
+
 test('an error contains no values, and the connection stays usable', async (t) => {
   const orm = newPool(t, { poolSize: 1 }, empty());
   await orm.em.execute('create table guarded (word text primary key, length int)');
