@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici';
 import { createIdleTimeout, type IdleTimeout } from '../timers.ts';
 import {
   BodyTooLargeError,
+  EgressError,
   egressError,
   toEgressError,
   type Download,
@@ -136,7 +137,13 @@ class StreamedAnswer implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Controller, error: Error): void {
-    this.#fail(nameFailure(error, this.#controller !== undefined));
+    const named = nameFailure(error, this.#controller !== undefined);
+    // Without keep-alive, undici calls a body that was cut off invalid.
+    const isCutOff =
+      this.#state === 'open' && named instanceof EgressError && named.code === 'invalid_response';
+    this.#fail(
+      isCutOff ? egressError('connection_reset', { maybeSent: true, cause: error }) : named,
+    );
   }
 
   #goOn(): void {

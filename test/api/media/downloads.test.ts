@@ -180,9 +180,12 @@ test('an incomplete file is refused', async (t) => {
       response.writeHead(200, { 'content-length': bytes.length });
       response.write(bytes.subarray(0, 60), () => response.destroy());
     },
+    '/chunks': (_request, response) =>
+      response.write(bytes.subarray(0, 60), () => response.destroy()),
   });
 
   await refused(['/half'], 0, /^The connection broke/v);
+  await refused(['/chunks'], 0, /^The connection broke/v);
 });
 
 test('three redirects are followed and a fourth is not', async (t) => {
