@@ -167,10 +167,15 @@ const misspeltOfTemporal = (env: Env): string[] =>
     .filter((name) => name.startsWith('TEMPORAL_') && env[name]?.trim())
     .flatMap((name) => {
       const nearest = nearestName(name, ofTemporal);
-      return nearest === undefined || env[nearest] !== undefined
+      return nearest === undefined || env[nearest] !== undefined || !isSpelling(name, nearest)
         ? []
         : [`Unknown setting ${name}. Did you mean ${nearest}?`];
     });
+
+/** Another program's TEMPORAL_UI_ADDRESS is no TEMPORAL_ADDRESS. */
+const isSpelling = (name: string, nearest: string): boolean =>
+  name.split('_').length === nearest.split('_').length ||
+  name.replaceAll('_', '') === nearest.replaceAll('_', '');
 
 /** Prefixes of the variables that Kubernetes adds for each service of a namespace, such as `PUNCTUAL_SERVICE_HOST`. */
 const servicesIn = (env: Env): string[] =>

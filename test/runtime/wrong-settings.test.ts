@@ -108,6 +108,7 @@ test('names of tests, of Kubernetes and of other programs, and names without a v
     TEMPORAL_TLS_CLIENT_KEY_DATA: 'x',
     TEMPORAL_NAMESPACE: 'punctual',
     TEMPORAL_NAMESPACES: 'punctual others',
+    TEMPORAL_UI_ADDRESS: 'ui.example',
   };
   t.deepEqual(unknownIn(env), []);
 });
