@@ -23,10 +23,12 @@ export class Punctual {
 
   constructor(options: ClientOptions) {
     // A key with the ellipsis of an example is no header, and `localhost:3000` is an address of the scheme `localhost:`.
-    if (!options.apiKey || /[^\s!-~]/.test(options.apiKey) || !/^https?:/i.test(options.baseUrl)) {
-      throw new TypeError(
-        'Punctual needs an apiKey and a baseUrl such as https://punctual.example.com.',
-      );
+    if (
+      !options.apiKey ||
+      /[^\s!-~]/.test(options.apiKey) ||
+      !/^https?:\/\/\S/.test(options.baseUrl)
+    ) {
+      throw new TypeError('Punctual needs an apiKey and a baseUrl such as https://example.com.');
     }
 
     this.#options = options;
