@@ -50,8 +50,8 @@ export function releaseBrokenConnections(pool: Pool): void {
 const noneLeft = '53300';
 
 /**
- * While the server refuses new connections, waits for one that the pool has. Otherwise a call could be answered with 503
- * after its commit, by a read that ran beside its sync, and be repeated by its caller.
+ * While the server refuses new connections, waits for a free one of the pool. Otherwise the read for an answer, which
+ * needs a second connection beside the sync, could fail after the commit: the caller would get 503 and repeat the call.
  */
 export function shareConnections(pool: Pool, waitMs: number): void {
   const connect = pool.connect.bind(pool);
@@ -67,7 +67,7 @@ export function shareConnections(pool: Pool, waitMs: number): void {
         }
       }
 
-      await sleep(20);
+      await sleep(100);
     }
   };
 }
