@@ -69,7 +69,10 @@ const timeLike = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:[Zz]|[
 
 /** What is wrong with other forms. */
 const faults: readonly (readonly [RegExp, string])[] = [
-  [/^(?:now)?$/iv, 'is not a time: schedule_in_minutes: 0 publishes now, and null makes a draft'],
+  [
+    /^(?:now)?$/iv,
+    'is not a time: schedule_in_minutes: 0 publishes now, and scheduled_at: null makes a draft',
+  ],
   [timeLike, 'names a day or a time that does not exist'],
   [/^\d{4}-\d\d-\d\d$/v, 'is a day without a time'],
   [/^\d{4}-\d\d-\d\d +\d/v, 'needs a T between date and time'],

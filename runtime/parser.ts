@@ -118,7 +118,7 @@ export const faultSentences: Readonly<Record<string, (fault: Fault) => string>> 
   maximum: ({ params, data }) => `must be at most ${params['limit']}, not ${typeOf(data)}`,
   pattern: ({ params: { pattern }, parentSchema }) => {
     const examples = parentSchema?.['examples']?.join(' or ');
-    const form = examples ? `be such as ${examples}` : `have the form ${pattern}`;
+    const form = examples ? `have a form such as ${examples}` : `have the form ${pattern}`;
     return pattern === knownId.pattern ? 'must be an id' : `must ${form}`;
   },
   format: ({ params, data }) =>

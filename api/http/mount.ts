@@ -78,7 +78,7 @@ function handlerOf(route: Route, deps: ApiDeps) {
       ? admission.inTurn(caller.workspaceId, clientSignalOf(ctx.res), handle)
       : handle());
     if (isHeavy && !isWrite) {
-      await assertStillAllowed(); // Its key may have ended while it waited. The audit log checks that of a change.
+      await assertStillAllowed(); // The key may have ended while the call waited. For a change, the audit log checks this.
     }
 
     ctx.status = answer.status;

@@ -65,7 +65,7 @@ function unreadable(value: unknown, { schema }: QuerySpec): string | null {
   const values = [value].flat().map(String);
   if (Array.isArray(value) && !('items' in schema)) {
     const [example] = 'examples' in schema ? Object(schema.examples) : [];
-    return `must be given once${example ? `, such as ${example}` : ''}`;
+    return `must be given once${example ? `, with a value such as ${example}` : ''}`;
   }
 
   if (isNumeric(schema) && !values.every((one) => plainNumber.test(one))) {

@@ -82,7 +82,7 @@ function targetOf({ protocol, hostname, port }: buildConnector.Options): Request
   };
 }
 
-/** In bytes. More than a file of 200 MB, or all answers on a connection, which lives for a minute. */
+/** In bytes. More than a file of 200 MB, or all answers on a kept connection, which takes no new request after a minute. */
 const mostRead = 256 * 1024 * 1024;
 
 /** Ends a connection with endless chunk extensions, which undici reads without a limit. */

@@ -232,7 +232,7 @@ function hop(
 
   const { origin, path } = parsed;
   const headers = requestHeaders(request.headers);
-  // A connection for each, since it may carry only so many bytes.
+  // Each has its own connection, because a connection may carry only `mostRead`.
   const options = { origin, path, method: 'GET', headers, reset: true } as const;
   return streamExchange(agent, options, { ...request, signal });
 }

@@ -138,7 +138,7 @@ class StreamedAnswer implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Controller, error: Error): void {
     const named = nameFailure(error, this.#controller !== undefined);
-    // Without keep-alive, undici calls a body that was cut off invalid.
+    // With `connection: close`, undici reports a body that was cut off as invalid.
     const isCutOff =
       this.#state === 'open' && named instanceof EgressError && named.code === 'invalid_response';
     this.#fail(

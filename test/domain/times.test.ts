@@ -118,7 +118,10 @@ test('a time that is too old, too far ahead or invalid is refused with that reas
     ['2026-05-01 10:00', /needs Z or an offset, such as 2026-05-01T10:00:00Z or/v],
     ['2026-05-01 10:00:00+02:00', /needs a T between date and time/v],
     ['2026-06-01T9:00Z', /needs an hour of two digits/v],
-    ['', /is not a time: schedule_in_minutes: 0 publishes now, and null makes a draft/v],
+    [
+      '',
+      /is not a time: schedule_in_minutes: 0 publishes now, and scheduled_at: null makes a draft/v,
+    ],
     ['now', /schedule_in_minutes: 0 publishes now/v],
     ['tomorrow', /is not .*: "tomorrow"\. Send one such as 2026-05-02T09:30:00Z\.$/v],
     ['tomorrow', /Send one such as 2026-05-02T09:30:00\.$/v, 'Europe/Berlin'],

@@ -237,7 +237,7 @@ test('an operator starts the next attempt of a waiting channel at once', async (
   const { status: ended, published_at: at } = await client.finalPost(post);
   t.is(ended, 'published');
   t.true(Date.parse(at ?? '') < Date.parse(retryAt) - 10_000, `${at} is not before ${retryAt}`);
-  t.regex((await retryNow()).text, /none waits\. \S+ @\S+ is published\. .*post show/v);
+  t.regex((await retryNow()).text, /none that waits\. \S+ @\S+ is published\. .*post show/v);
 });
 
 const error = (code: NetworkError['code']): NetworkError =>

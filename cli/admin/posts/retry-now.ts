@@ -60,7 +60,7 @@ export const retryNow = adminCommand({
 
 /** Names the states of the post's channels, and the next step. */
 async function whyNone(em: Em, post: OperatedPost | null): Promise<string> {
-  const none = 'Started no attempt, because none waits.';
+  const none = 'Started no attempt: Temporal has none that waits.';
   if (!post) {
     return `${none} "npm run admin -- post list --overdue" shows why posts are late.`;
   }
