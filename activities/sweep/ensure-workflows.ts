@@ -18,7 +18,7 @@ const intervalMs = 110_000;
 
 const batchSize = 500;
 
-/** Concurrent requests to Temporal. Fewer for deliveries, which thus slow down the starts of lost posts less. */
+/** Concurrent requests to Temporal. Fewer for deliveries, so that their checks do not slow down the starts of lost posts. */
 const width = { post: 20, delivery: 4 };
 
 /** After this many requests without an answer Temporal counts as unavailable, and the sweep ends. */
