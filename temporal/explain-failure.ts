@@ -73,7 +73,9 @@ async function connectionTrouble(
       };
     default:
       return hasGrpcCode(error, 'deadlineExceeded', 'unavailable', 'cancelled')
-        ? { reason: `Temporal at ${address} (TEMPORAL_ADDRESS) does not answer in time.` }
+        ? {
+            reason: `Temporal at ${address} (TEMPORAL_ADDRESS) does not answer. Check that this is the gRPC port of Temporal, usually 7233.`,
+          }
         : undefined;
   }
 }

@@ -1,3 +1,4 @@
+import type { Client } from '@temporalio/client';
 import { NativeConnection, Runtime, type NativeConnectionOptions } from '@temporalio/worker';
 import { composeActivities, type ActivityDeps } from '../activities/deps.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
@@ -26,7 +27,7 @@ import { createStorage } from '../runtime/storage/create-storage.ts';
 import { version } from '../runtime/version.ts';
 import { untilRefreshed } from '../services/channels/current-grant.ts';
 import { composeServices } from '../services/compose.ts';
-import { connectTemporal } from '../temporal/connect.ts';
+import { connectTemporal, underDeadline } from '../temporal/connect.ts';
 import { keepSearchable } from '../temporal/ensure-search-attributes.ts';
 import { explainTemporalFailure } from '../temporal/explain-failure.ts';
 import { temporalOptions } from '../temporal/settings.ts';
@@ -71,7 +72,7 @@ export async function runWorker(
   const installation = await prepareDatabase({ config, orm, clock, sealer, log, storage });
   const stopMeasuring = clock.keep();
   const explain = explainTemporalFailure(reach);
-  const first = await connectWhenReady(reach.connectionOptions, explain, log);
+  const first = await connectWhenReady(temporal.client, reach.connectionOptions, explain, log);
   const place = { orm, client: temporal.client, log };
   await untilOwned(temporal.client, installation, log, explain);
   await waitUntilDatabaseIsCurrent(place, explain);
@@ -118,12 +119,19 @@ const exitWith =
     process.exit(0);
   };
 
-const connectWhenReady = (
+/** The client asks first: the native connection has no deadline, and its errors have no codes. */
+function connectWhenReady(
+  client: Client,
   options: NativeConnectionOptions,
   explain: Explain,
   log: Logger,
-): Promise<NativeConnection> =>
-  retryUntilReady('Temporal', () => NativeConnection.connect(options), log, explain);
+): Promise<NativeConnection> {
+  const connect = async () => {
+    await underDeadline(client, () => client.workflowService.getSystemInfo({}));
+    return NativeConnection.connect(options);
+  };
+  return retryUntilReady('Temporal', connect, log, explain);
+}
 
 type Database = Pick<ActivityDeps, 'orm' | 'sealer' | 'log' | 'storage'> & {
   readonly config: Config;

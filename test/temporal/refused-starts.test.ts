@@ -214,6 +214,10 @@ const unreachable: readonly (readonly [Settings, RegExp])[] = [
     { TEMPORAL_ADDRESS: '127.0.0.1:1' },
     /"reason":"Temporal cannot be reached at 127\.0\.0\.1:1: connect ECONNREFUSED 127\.0\.0\.1:1\. /v,
   ],
+  [
+    { TEMPORAL_ADDRESS: new URL(env('PUNCTUAL_TEST_DATABASE_URL')).host },
+    /"reason":"Temporal at .* \(TEMPORAL_ADDRESS\) does not answer\. Check that this is the gRPC port of Temporal, usually 7233\."/v,
+  ],
 ];
 
 for (const [settings, words] of unreachable) {
