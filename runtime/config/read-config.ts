@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brandFields, brandOf, type Brand } from '../../domain/brand.ts';
 import type { Quotas } from '../../domain/quotas.ts';
@@ -181,13 +181,21 @@ const brand = (env: Env, problems: string[]): Brand =>
 
 function workflowBundle(env: Env, problems: string[]): string | null {
   const given = textSetting(env, 'PUNCTUAL_WORKFLOW_BUNDLE', '');
-  if (given !== '' && !existsSync(given)) {
+  if (given !== '' && !isBundle(given)) {
     problems.push(
-      `PUNCTUAL_WORKFLOW_BUNDLE: the file ${given} does not exist. Create it with "node worker/write-bundle.ts ${given}", or unset it.`,
+      `PUNCTUAL_WORKFLOW_BUNDLE: ${given} is not a bundle of workflows. Create it with "node worker/write-bundle.ts ${given}", or unset it.`,
     );
   }
 
   return given || null;
+}
+
+function isBundle(file: string): boolean {
+  try {
+    return readFileSync(file, 'utf8').includes('__TEMPORAL__'); // The name under which Temporal loads it.
+  } catch {
+    return false;
+  }
 }
 
 const defaultDir = fileURLToPath(new URL('../../.data/media', import.meta.url));

@@ -29,6 +29,7 @@ const wrong = {
   PUNCTUAL_TEMPORAL_UI_URL: 'nonsense',
   PUNCTUAL_SANDBOX_URL: 'nonsense',
   PUNCTUAL_QUOTA_SCHEDULD: '5',
+  PUNCTUAL_WORKFLOW_BUNDLE: 'package.json',
   TEMPORAL_ADDRESS: 'http://127.0.0.1:7233',
   TEMPORAL_TLS: 'yes',
 };
