@@ -167,7 +167,9 @@ export function failureLog(log: Logger): LogFailure {
 
     const path = shownPath(ctx.path || '/'); // It is null for `GET redis://localhost`.
     const request = { id: ctx.state['requestId'], method: ctx.method, path };
-    const error = describeError(cause);
+    // The answer has the sentence; what the disk or the storage said tells the operator more.
+    const origin = cause instanceof AppError ? (cause.cause ?? cause) : cause;
+    const error = describeError(origin);
     if (code !== 'unavailable') {
       log.error({ request, error }, code);
       return;

@@ -18,7 +18,7 @@ export function diskStorage(folder: string): MediaStorage {
         await flushed(path.dirname(target));
       } catch (error) {
         await rm(target, { force: true });
-        throw namedIfOutOfRoom(error);
+        throw asUnavailable(error);
       }
     },
     async open(key, range) {
@@ -85,7 +85,9 @@ export function diskGuard(folder: string, leastFree: number): () => Promise<void
       return;
     }
 
-    const { bavail, blocks } = await statfs(folder);
+    const { bavail, blocks } = await statfs(folder).catch((error: unknown) => {
+      throw asUnavailable(error);
+    });
     if (blocks > 0 && (bavail / blocks) * 100 < leastFree) {
       throw new AppError(
         'unavailable',
@@ -96,15 +98,28 @@ export function diskGuard(folder: string, leastFree: number): () => Promise<void
   };
 }
 
-/** No space left, quota used up, file too large for the file system. */
-const codes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+const noRoom = 'There is no room for this file now. Try again later.';
+const noFolder = 'The folder of media files cannot be used now. Try again later.';
 
-/** Converts an error for lack of space to `unavailable`; returns other errors unchanged. */
-export function namedIfOutOfRoom(error: unknown): unknown {
-  return error instanceof Error && 'code' in error && codes.has(error.code)
-    ? new AppError('unavailable', 'There is no room for this file now. Try again later.', {
-        retryAfter,
-        cause: error,
-      })
-    : error;
+/** Errors that an operator has to end: a full disk or quota, and a folder that is gone, read-only or defective. */
+const messages: Readonly<Record<string, string>> = {
+  ENOSPC: noRoom,
+  EDQUOT: noRoom,
+  EFBIG: noRoom, // Too large for the file system.
+  ENOENT: noFolder,
+  ENOTDIR: noFolder,
+  EACCES: noFolder,
+  EPERM: noFolder,
+  EROFS: noFolder,
+  EIO: noFolder,
+  ESTALE: noFolder,
+};
+
+/** Converts an error of the disk to `unavailable`; returns other errors unchanged. */
+export function asUnavailable(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const message = Object.hasOwn(messages, code) ? messages[code] : undefined;
+  return message === undefined
+    ? error
+    : new AppError('unavailable', message, { retryAfter, cause: error });
 }

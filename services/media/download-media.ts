@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { AppError } from '../../domain/errors.ts';
 import { forEachLimit } from '../../runtime/concurrency.ts';
 import { BodyTooLargeError, type Download, EgressError } from '../../runtime/egress/egress.ts';
-import { namedIfOutOfRoom } from '../../runtime/storage/disk-storage.ts';
+import { asUnavailable } from '../../runtime/storage/disk-storage.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { assertFilesMayCome, whileDiskHasSpace } from '../quotas/media-quota.ts';
@@ -157,7 +157,7 @@ async function fetchFile(
       throw namedIfCompressed(error, found);
     });
   } catch (error) {
-    throw namedIfOutOfRoom(asReason(error, stallMs));
+    throw asUnavailable(asReason(error, stallMs));
   } finally {
     await rm(filePath, { force: true });
   }

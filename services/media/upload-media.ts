@@ -3,7 +3,7 @@ import { open, rm } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import type { MediaFile } from '../../db/entities/media.ts';
 import { AppError } from '../../domain/errors.ts';
-import { namedIfOutOfRoom } from '../../runtime/storage/disk-storage.ts';
+import { asUnavailable } from '../../runtime/storage/disk-storage.ts';
 import type { QuotaOwner } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { createOnce, fingerprint, isKeyUsed, type RequestKey } from '../idempotency.ts';
@@ -79,7 +79,7 @@ export async function uploadMedia<T extends object>(
       await stored.removeUnclaimed();
     }
   } catch (error) {
-    throw namedIfOutOfRoom(error);
+    throw asUnavailable(error);
   } finally {
     await rm(filePath, { force: true });
   }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chownSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { unlink, writeFile } from 'node:fs/promises';
+import { rename, unlink, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Writable } from 'node:stream';
@@ -55,6 +55,7 @@ async function libraryProcess(t: ExecutionContext, given: Options = {}) {
   return {
     url,
     pid: child.pid,
+    log,
     mediaDir,
     newClient: () => newClient({ url, orm: database.orm } as Punctual),
   };
@@ -111,6 +112,22 @@ test.serial('with a file size limit, a large download is a 503 and leaves no fil
 
   await mustSayFull(t, reply, { client, files });
   t.deepEqual((await client.get('/posts')).body.posts, []);
+});
+
+test('while the folder of the media library is missing, uploads get 503 and the log names it', async (t) => {
+  const library = await libraryProcess(t);
+  const client = await library.newClient();
+  await rename(library.mediaDir, `${library.mediaDir}-away`);
+  const { status, body } = await upload(library, client, { bytes: await picture() });
+  t.is(status, 503);
+  t.regex(body.error, /folder of media files cannot be used now/v);
+  await poll(
+    () => Promise.resolve(library.log()),
+    (text) => text.includes(`ENOENT`) && text.includes(library.mediaDir),
+  );
+
+  await rename(`${library.mediaDir}-away`, library.mediaDir);
+  t.is((await upload(library, client, { bytes: await picture() })).status, 201);
 });
 
 test('/status says when the disk of PostgreSQL is full, and when it has room again', async (t) => {
