@@ -5,7 +5,7 @@ import type { ChannelFile } from '../../domain/media.ts';
 import type { PostView } from '../../domain/post-view.ts';
 import { plainFault, type ContentFault } from '../../domain/warnings.ts';
 import { characterCount, isText, notText } from '../../domain/texts.ts';
-import type { Options } from '../../networks/content-rules.ts';
+import type { Options, Rules } from '../../networks/content-rules.ts';
 import { assertLabels } from './labels.ts';
 import type { PostInput } from './post-request.ts';
 import {
@@ -129,9 +129,17 @@ function refuse(wrong: readonly Located[], message: string): void {
 }
 
 export function requestWarnings(
+  rules: Readonly<Record<string, Rules>>,
+  channels: readonly { readonly platform: string }[],
   input: PostInput,
   { body, thread }: Pick<PostContent, 'body' | 'thread'>,
 ): ContentFault[] {
+  const unknown = Object.keys(input.video ?? {}).filter((name) =>
+    channels.every(
+      ({ platform }) => !Object.hasOwn(rules[platform]?.options.properties ?? {}, name),
+    ),
+  );
+  const unused = `No channel of the post takes these settings of video: ${unknown.join(', ')}.`;
   const isTwice = fileFields(input).some(
     ({ media_ids: ids }) => new Set(ids).size < (ids?.length ?? 0),
   );
@@ -142,6 +150,9 @@ export function requestWarnings(
   return [
     ...(time === null ? [] : [plainFault(time, 'local_time', '/scheduled_at')]),
     ...(body && thread ? [plainFault(ignored, 'field_ignored', '/body')] : []),
+    ...(channels.length > 0 && unknown.length > 0
+      ? [plainFault(unused, 'field_ignored', '/video')]
+      : []),
     ...(isTwice ? [plainFault(twice, 'file_repeated', '/media_ids')] : []),
   ];
 }

@@ -104,7 +104,7 @@ async function makePost(
       content,
       files: placeFiles(input, downloads),
       optionFiles,
-      notes: [...notes, ...requestWarnings(input, content)],
+      notes: [...notes, ...requestWarnings(deps.rules, channels, input, content)],
       key,
     };
     await withExternalId(em, caller, input, () =>

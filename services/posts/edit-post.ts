@@ -144,7 +144,8 @@ async function applyEdit(
   const sameTexts = await sameTextWarnings(em, { ...scope, dueAt }, validations);
   writeChannels(em, post, channels, { status, content, dueAt, validations, sameTexts });
   const notes = [
-    ...notesOn(timed, content, media, missing),
+    ...requestWarnings(deps.rules, channels.open, timed, content),
+    ...notesOnFiles(media, missing),
     ...notesOnChannels(channels, input),
     ...movedTo(timed, input, post.scheduledAt, dueAt),
   ];
@@ -172,14 +173,8 @@ async function applyEdit(
   return timeChanged ? { ...toSync(post), isStillSending, requestId } : null;
 }
 
-/** Warnings about the request as a whole. @param missing Says which files were deleted. */
-const notesOn = (
-  input: PostInput,
-  content: PostContent,
-  { emptiedParts }: EditedMedia,
-  missing: string | null,
-): ContentFault[] => [
-  ...requestWarnings(input, content),
+/** @param missing Says which files were deleted. */
+const notesOnFiles = ({ emptiedParts }: EditedMedia, missing: string | null): ContentFault[] => [
   ...(missing === null ? [] : [plainFault(missing, 'file_missing')]),
   ...emptiedParts.map((part) =>
     plainFault(

@@ -50,7 +50,7 @@ export async function validatePost(
     present(validation, sameTexts.get(validation.channel.id)),
   );
   const notes = [
-    ...requestWarnings(input, content),
+    ...requestWarnings(deps.rules, channels, input, content),
     ...(channels.length === 0 ? [noChannels] : []),
   ];
   return {

@@ -47,6 +47,25 @@ test('a channel shows its own text, and the others show the body', async (t) => 
   t.like(only.body.post, { body: null, thread: null });
 });
 
+test('settings of video that no channel of the post takes are named in a warning', async (t) => {
+  const { client, post, linkedin } = await workspace();
+  const settings = { title: 'Tour', privacy: 'unlisted' } as const;
+  const warning = { rule: 'field_ignored', path: '/video', channel_id: null };
+  const created = await client.post('/posts', { ...post, video: settings });
+  t.like(created.body.post.warnings, [warning]);
+  t.regex(created.body.post.warning, /takes these settings of video: title, privacy\.$/v);
+  const checked = await client.post('/posts/validate', { ...post, video: settings });
+  t.like(checked.body.warnings, [warning]);
+
+  const youtube = await storeChannel(api.punctual, client.workspaceId, {
+    platform: 'youtube',
+    handle: 'tube',
+  });
+  const path = `/posts/${created.body.post.id}`;
+  const { body } = await client.patch(path, { channel_ids: [linkedin, youtube], video: settings });
+  t.notRegex(body.post.warning, /takes these settings/v);
+});
+
 test('an edit replaces the options of all channels at once, and null clears them', async (t) => {
   const { client, mastodon, create, shownOf } = await workspace();
   const { id } = (await create({ [mastodon]: { visibility: 'private', language: 'de' } })).body
