@@ -14,7 +14,7 @@ export type CheckAccount = (
     Connection,
     'http' | 'baseUrl' | 'remoteId' | 'credentials' | 'session' | 'settings'
   >,
-) => Promise<Pick<Account, 'remoteId' | 'handle' | 'displayName'>>;
+) => Promise<Pick<Account, 'remoteId' | 'displayName'>>;
 
 export type ProfileUrl = (account: OfPage) => string | null;
 

@@ -165,7 +165,7 @@ export const checkAccount: CheckAccount = async (connection) => {
     throw new NetworkError('access_lost', message, { accepted: 'no', server: 'answered' });
   }
 
-  return { remoteId: profile.did, handle: profile.handle };
+  return { remoteId: profile.did };
 };
 
 type Named = {

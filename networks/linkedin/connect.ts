@@ -62,10 +62,10 @@ export const checkLinkedin = async (
   version: string,
 ): ReturnType<CheckAccount> => {
   const access = { ...account, version };
-  const { urn, handle, name } = linkedinSettings(account.settings).isOrganization
+  const { urn, name } = linkedinSettings(account.settings).isOrganization
     ? await organizationOf(access, account.remoteId)
     : await memberOf(access);
-  return { remoteId: urn, handle, displayName: name };
+  return { remoteId: urn, displayName: name };
 };
 
 function accessBy(http: Egress, { baseUrl, accessToken, version }: LinkedinToken): LinkedinAccess {

@@ -39,11 +39,7 @@ export async function connectMastodon(http: Egress, login: MastodonLogin): Promi
 
 export const checkMastodon: CheckAccount = async (account) => {
   const owner = await ownerOf(account);
-  return {
-    remoteId: owner.id,
-    handle: `@${owner.username}@${withoutScheme(account.baseUrl)}`,
-    displayName: owner.display_name,
-  };
+  return { remoteId: owner.id, displayName: owner.display_name };
 };
 
 const ownerOf = (access: Access) =>

@@ -54,7 +54,7 @@ export async function youtubeAccounts(
 export const checkYoutube: CheckAccount = async (account) => {
   const channels = await ownChannels(account, 'snippet');
   const channel = channels.find(({ id }) => id === account.remoteId) ?? channels[0];
-  return { remoteId: channel.id, handle: handleOf(channel), displayName: channel.snippet.title };
+  return { remoteId: channel.id, displayName: channel.snippet.title };
 };
 
 async function ownChannels(access: Access, part: string): Promise<[Channel, ...Channel[]]> {

@@ -61,10 +61,7 @@ for (const [publicUrl, handle] of [
     const connection = connectionOf(t, accounts[0], grant);
 
     t.is(connection.baseUrl, url);
-    t.deepEqual(await checkAccount(connection), {
-      remoteId: connection.remoteId,
-      handle,
-    });
+    t.deepEqual(await checkAccount(connection), { remoteId: connection.remoteId });
     const { sent } = await publish(blueskyNetwork, connection, partsOf('One', 'Two'));
     const parts = partsWith([await pictureFile()], 'A picture');
     const pictures = await publish(blueskyNetwork, connection, parts);
