@@ -76,6 +76,9 @@ export const pointerToken = (name: string): string =>
 export const channelDetail = (path: string, message: string, id: string): ErrorDetail =>
   isId(id) ? { path, message, channel_id: id } : { path, message };
 
+export const noChannelHas = (id: string): string =>
+  `No connected channel of this workspace has the id ${id.trim() === id ? id : JSON.stringify(id)}.`;
+
 /** More details are dropped: thousands of faults in one request mostly have one cause. */
 export const mostDetails = 20;
 

@@ -3,7 +3,7 @@ import { Channel, ConnectLink } from '../../db/entities/channels.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Em } from '../../db/orm.ts';
 import { dropLinks } from '../../db/repositories/links.ts';
-import { AppError, channelDetail, wrongValue } from '../../domain/errors.ts';
+import { AppError, channelDetail, noChannelHas, wrongValue } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
 import { isText, pasted } from '../../domain/texts.ts';
 import type { OauthEntry } from '../../networks/oauth/contract.ts';
@@ -135,7 +135,7 @@ async function channelOf(em: Em, workspaceId: string, id: string): Promise<Chann
   const own = { id, workspaceId, disconnectedAt: null };
   const channel = isId(id) ? await em.findOne(Channel, own) : null;
   if (!channel) {
-    const message = `No connected channel of this workspace has the id ${id}.`;
+    const message = noChannelHas(id);
     throw new AppError('invalid_channel_ids', message, {
       details: [channelDetail('/channel_id', message, id)],
     });

@@ -1,7 +1,7 @@
 import type { Channel } from '../../db/entities/channels.ts';
 import type { Em } from '../../db/orm.ts';
 import { findAccounts, type PostOnChannel } from '../../db/repositories/posts.ts';
-import { AppError, channelDetail, pointerToken } from '../../domain/errors.ts';
+import { AppError, channelDetail, noChannelHas, pointerToken } from '../../domain/errors.ts';
 import { isId } from '../../domain/json-schema.ts';
 import type { PostInput } from './post-request.ts';
 
@@ -26,12 +26,10 @@ export async function chooseChannels(
   const byId = new Map(found.map((channel) => [channel.id, channel]));
   const unknown = ids.filter((id) => !byId.has(id));
   if (unknown.length > 0) {
-    const message = (id: string) =>
-      `No connected channel of this workspace has the id ${id.trim() === id ? id : JSON.stringify(id)}.`;
     throw new AppError(
       'invalid_channel_ids',
-      `${message(unknown.join(', '))} GET /channels lists the ids.`,
-      { details: unknown.map((id) => channelDetail(at(id), message(id), id)) },
+      `${noChannelHas(unknown.join(', '))} GET /channels lists the ids.`,
+      { details: unknown.map((id) => channelDetail(at(id), noChannelHas(id), id)) },
     );
   }
 
