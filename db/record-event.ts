@@ -95,7 +95,7 @@ type SentEvent = {
 
 /**
  * SQL: `moment`, `event`, `endpoint` and `delivery` (`id`, `status`) of a statement's `with`, as `recordEvent` stores
- * them. The event's time is the database's, and never before an earlier event of the same post.
+ * them. The event's time is the database's, and after each earlier event of the same post.
  */
 export function eventWithDeliveries({
   event,
@@ -111,7 +111,7 @@ export function eventWithDeliveries({
   const at = sent
     ? sql`${sent.createdAt}::timestamptz`
     : sql`date_trunc('milliseconds', greatest(clock_timestamp(), (
-        select max(created_at) from events where post_id = ${postId}::uuid and workspace_id = ${workspaceId}::uuid)))`;
+        select max(created_at) + interval '1 millisecond' from events where post_id = ${postId}::uuid and workspace_id = ${workspaceId}::uuid)))`;
   return sql`moment as materialized (select ${at} as at),
     event as (
       insert into events (id, workspace_id, type, body, post_id, run, channel_id, created_at)

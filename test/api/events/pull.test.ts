@@ -109,6 +109,7 @@ test('events that the previous version stored are read in the order of their tim
   const types = ['post.failed', 'post.partial', 'channel.at_risk'] as const;
   for (let n = 0; n < 30; n += 1) {
     await store(client, types[n % 3]);
+    await pause(2); // Events of different posts in the same millisecond have no order.
   }
 
   const read = await readAll(client);
@@ -128,6 +129,22 @@ test('events that the previous version stored are read in the order of their tim
   t.like(event, { ...read[4] });
   const { id, type, created_at, workspace_id, data } = event;
   t.is(event.body, JSON.stringify({ id, type, created_at, workspace_id, data }));
+});
+
+test('the events of a post are read in their order, also those of one millisecond', async (t) => {
+  const { workspaceId, ...client } = await api.newClient();
+  const postId = crypto.randomUUID();
+  await api.punctual.orm.em.transactional(async (em) => {
+    for (let n = 0; n < 100; n += 1) {
+      await recordEvent(em, { workspaceId, type: 'post.retrying', postId, data: { n } });
+    }
+  });
+
+  const { events } = (await client.get(`/events?limit=100&post_id=${postId}`)).body;
+  t.deepEqual(
+    events.map(({ data }: { data: { n: number } }) => data.n),
+    Array.from({ length: 100 }, (_, n) => n),
+  );
 });
 
 test('a page of large events is short and says that more follow, and pages miss none', async (t) => {
