@@ -131,22 +131,6 @@ test('events that the previous version stored are read in the order of their tim
   t.is(event.body, JSON.stringify({ id, type, created_at, workspace_id, data }));
 });
 
-test('the events of a post are read in their order, also those of one millisecond', async (t) => {
-  const { workspaceId, ...client } = await api.newClient();
-  const postId = crypto.randomUUID();
-  await api.punctual.orm.em.transactional(async (em) => {
-    for (let n = 0; n < 100; n += 1) {
-      await recordEvent(em, { workspaceId, type: 'post.retrying', postId, data: { n } });
-    }
-  });
-
-  const { events } = (await client.get(`/events?limit=100&post_id=${postId}`)).body;
-  t.deepEqual(
-    events.map(({ data }: { data: { n: number } }) => data.n),
-    Array.from({ length: 100 }, (_, n) => n),
-  );
-});
-
 test('a page of large events is short and says that more follow, and pages miss none', async (t) => {
   const client = await api.newClient();
   const { orm } = api.punctual;
