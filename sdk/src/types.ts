@@ -14,10 +14,21 @@ export type OperationId = Exclude<keyof operations, `receive${string}`>;
 
 type Json<Part> = Part extends { content: { 'application/json': infer Value } } ? Value : never;
 
-/** The answer of a successful call. */
-export type Answer<O extends OperationId> = operations[O]['responses'] extends infer Responses
+type Documented<O extends OperationId> = operations[O]['responses'] extends infer Responses
   ? Json<Responses[keyof Responses & (200 | 201 | 202)]>
   : never;
+
+/** An event of a list, whose `type` tells what its `data` has, as in a webhook. */
+type WithData<Listed> = WebhookEvent & Omit<Listed, keyof WebhookEvent>;
+
+/** The answer of a successful call. */
+export type Answer<O extends OperationId> = O extends 'listEvents'
+  ? Omit<Documented<O>, 'events'> & {
+      events: WithData<Documented<'listEvents'>['events'][number]>[];
+    }
+  : O extends 'getEvent'
+    ? { event: WithData<Documented<'getEvent'>['event']> }
+    : Documented<O>;
 
 /** The JSON body of a call. */
 export type Body<O extends OperationId> = Json<NonNullable<operations[O]['requestBody']>>;

@@ -60,7 +60,7 @@ test('every call of the API has a method', async (t) => {
   t.deepEqual([...made].toSorted(), documented.toSorted());
 });
 
-test('a post whose answer was lost is created once, and its end can be awaited', async (t) => {
+test('a post whose answer was lost is created once, and its end can be awaited and read from the events', async (t) => {
   const { workspaceId, proxy, punctual } = await newSdk(t);
   const channel = await addFakeChannel(shared.punctual.deps, workspaceId);
   proxy.plan({ method: 'POST', path: /\/posts$/v }, { kind: 'lost' });
@@ -71,6 +71,11 @@ test('a post whose answer was lost is created once, and its end can be awaited',
   });
   const ended = await punctual.posts.waitFor(post.id, { signal: AbortSignal.timeout(120_000) });
   t.is(ended.outcome, 'published');
+  const events = await allOf(punctual.events.list({ post_id: post.id }));
+  const published = events.flatMap(
+    (event) => (event.type === 'post.published' ? [event.data.post.id] : []), // Typed by the event's name.
+  );
+  t.deepEqual(published, [post.id]);
   const unsendable = punctual.posts.create({ body: 'x' }, { idempotencyKey: 'ключ' });
   await t.throwsAsync(unsendable, { instanceOf: TypeError });
   t.is((await punctual.posts.list()).posts.length, 1);
