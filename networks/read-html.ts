@@ -1,18 +1,47 @@
 import { Parser, type Handler } from 'htmlparser2';
+import { createFairQueue } from '../runtime/concurrency.ts';
 
 /** More than real pages have. The parser's time is quadratic to the depth: half a megabyte of `<b>` takes 35 s. */
 const maxDepth = 256;
+
+/** For whom a text is read, and until when. */
+export type Reader = {
+  readonly workspaceId?: string | undefined;
+  readonly signal: AbortSignal;
+};
+
+const enter = createFairQueue({ all: 1, each: 1 });
+
+/**
+ * Runs one piece of work at a time in this process, and other work between two pieces. A workspace can have hundreds of
+ * texts read at once that take the processor for 0.4 s each.
+ */
+export async function inTurn<T>({ workspaceId = '', signal }: Reader, work: () => T): Promise<T> {
+  const leave = await enter(workspaceId, signal);
+  try {
+    return work();
+  } finally {
+    setImmediate(leave);
+  }
+}
+
+/** In UTF-16 units. */
+const pieceLength = 32 * 1024;
 
 /**
  * Reads untrusted HTML in time linear to its length, up to the first tag that is too deep. Names are in lower case, and
  * entities are decoded.
  */
-export const readHtml = (html: string, handlers: Handlers): void => htmlReader(handlers).end(html);
+export async function readHtml(html: string, handlers: Handlers, reader: Reader): Promise<void> {
+  const { write, end } = htmlReader(handlers, reader);
+  await write(html);
+  end();
+}
 
 type Handlers = Partial<Pick<Handler, 'onopentag' | 'onclosetag' | 'ontext'>>;
 
-/** As `readHtml`, for a text that comes in pieces. */
-export function htmlReader({ onclosetag, ...others }: Handlers): Pick<Parser, 'write' | 'end'> {
+/** As `readHtml`, for a text that comes in parts. */
+export function htmlReader({ onclosetag, ...others }: Handlers, reader: Reader) {
   let depth = 0;
   const parser = new Parser({
     ...others,
@@ -27,5 +56,12 @@ export function htmlReader({ onclosetag, ...others }: Handlers): Pick<Parser, 'w
       onclosetag?.(name, isImplied);
     },
   });
-  return parser;
+  return {
+    async write(html: string): Promise<void> {
+      for (let at = 0; at < html.length; at += pieceLength) {
+        await inTurn(reader, () => parser.write(html.slice(at, at + pieceLength)));
+      }
+    },
+    end: () => parser.end(),
+  };
 }

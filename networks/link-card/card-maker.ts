@@ -13,6 +13,7 @@ import {
   readPage,
   userAgent,
   type FetchedPage,
+  type PageFacts,
 } from './page.ts';
 
 type LinkCard = {
@@ -71,14 +72,17 @@ async function makeCard(
   bounds: PictureBounds,
   signal: AbortSignal,
 ): Promise<MadeCard> {
+  const reader = { ...bounds, signal };
   let page: FetchedPage;
+  let facts: PageFacts;
   try {
-    page = await readPage(downloads, link, signal);
+    page = await readPage(downloads, link, reader);
+    facts = await pageFacts(page.html, reader);
   } catch (error) {
     return { card: null, warnings: [`There is no card for ${quote(link, [])}: it ${why(error)}.`] };
   }
 
-  const { title, description, image } = pageFacts(page.html);
+  const { title, description, image } = facts;
   const address = image === '' ? null : URL.parse(image, page.url);
   const found = address && (await pictureOf(downloads, address, bounds, signal));
   const picture = found && 'bytes' in found ? found : null;

@@ -2,7 +2,7 @@ import { getEncoding } from 'encoding-sniffer';
 import { wholeCharacters } from '../../domain/texts.ts';
 import { createGrowingBuffer } from '../../runtime/bytes.ts';
 import type { Downloader } from '../../runtime/egress/egress.ts';
-import { htmlReader, readHtml } from '../read-html.ts';
+import { htmlReader, readHtml, type Reader } from '../read-html.ts';
 
 export type FetchedPage = {
   readonly html: string;
@@ -32,8 +32,9 @@ export class NoPageError extends Error {
 export async function readPage(
   downloads: Downloader,
   url: string,
-  signal: AbortSignal,
+  reader: Reader,
 ): Promise<FetchedPage> {
+  const { signal } = reader;
   const headers = { 'user-agent': userAgent, accept: 'text/html, application/xhtml+xml' };
   const found = await downloads.download({ url, headers, maxBytes, ...fetching, signal });
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = found.headers;
@@ -50,7 +51,7 @@ export async function readPage(
     throw new NoPageError(problem);
   }
 
-  const { bytes, isCut } = await readHead(found.body as AsyncIterable<Buffer>);
+  const { bytes, isCut } = await readHead(found.body as AsyncIterable<Buffer>, reader);
   const html = decodePage(bytes, type);
   // Without a content type, a page is recognised by its beginning.
   if (type === '' && !/^\s*</v.test(html)) {
@@ -60,23 +61,24 @@ export async function readPage(
 }
 
 /** Reads a page to the end of its head. Tags are ASCII, so this does not need the charset. */
-async function readHead(chunks: AsyncIterable<Buffer>) {
+async function readHead(chunks: AsyncIterable<Buffer>, reader: Reader) {
   const page = createGrowingBuffer();
   let isInHead = true;
-  const reader = htmlReader({
-    onopentag: (name) => {
+  const handlers = {
+    onopentag: (name: string) => {
       isInHead &&= name !== 'body';
     },
-    onclosetag: (name) => {
+    onclosetag: (name: string) => {
       isInHead &&= name !== 'head';
     },
-  });
+  };
+  const { write } = htmlReader(handlers, reader);
   let isCut = false;
   // Leaving the loop destroys the stream.
   for await (const chunk of chunks) {
     const piece = chunk.subarray(0, maxRead - page.length);
     page.append(piece);
-    reader.write(piece.toString('latin1'));
+    await write(piece.toString('latin1'));
     const isEnough = page.length >= (isInHead ? maxRead : leastRead);
     if (isEnough || page.isFragmented) {
       isCut = isInHead;
@@ -111,7 +113,7 @@ function decoderOf(encoding: string) {
 }
 
 /** A page's metadata for previews. Empty strings where the page has none. */
-type PageFacts = {
+export type PageFacts = {
   readonly title: string;
   readonly description: string;
   /** The URL of a picture, as written in the page. */
@@ -137,11 +139,11 @@ const metaNames: ReadonlySet<string> = new Set(Object.values(names).flat());
  * Reads the beginning of a page, in time linear to its length. The page is untrusted, so its metadata become plain
  * text, bounded and on one line.
  */
-export function pageFacts(html: string): PageFacts {
+export async function pageFacts(html: string, reader: Reader): Promise<PageFacts> {
   const metadata = new Map<string, string>();
   let title = '';
   let isTitle = false;
-  readHtml(html, {
+  const handlers: Parameters<typeof readHtml>[1] = {
     onopentag: (name, { property, name: label, content = '' }) => {
       const key = (property ?? label ?? '').toLowerCase();
       if (name === 'meta' && metaNames.has(key) && !metadata.has(key) && content.trim() !== '') {
@@ -156,7 +158,8 @@ export function pageFacts(html: string): PageFacts {
     ontext: (text) => {
       title += isTitle && title.length < maxTitle * 2 ? text.slice(0, maxCleaned) : '';
     },
-  });
+  };
+  await readHtml(html, handlers, reader);
   const first = (keys: readonly string[]): string =>
     keys.map((key) => metadata.get(key) ?? '').find((value) => value !== '') ?? '';
   return {

@@ -1,9 +1,9 @@
 import { having } from '../../domain/json-schema.ts';
-import { setImmediate } from 'node:timers/promises';
 import { normalized } from '../../domain/texts.ts';
 import { answerReader, comparedText, jsonOf } from '../answer.ts';
 import type { Access } from '../client.ts';
-import { readHtml } from '../read-html.ts';
+import type { Connection } from '../network.ts';
+import { inTurn, readHtml, type Reader } from '../read-html.ts';
 import { get, type MastodonAnswer } from './client.ts';
 import { applicationSchema, type Status } from './statuses.ts';
 
@@ -22,12 +22,12 @@ const mostCompared = 2_000_000;
  * share words with the text are read, because a server may render a text differently (Markdown).
  */
 export async function statusesWithText(
-  access: Access,
+  access: Connection,
   statuses: readonly Status[],
   text: string,
 ): Promise<Status[]> {
   const sought = soughtText(text);
-  const says = await eachInTurn(statuses, (status) => isSameContent(status, sought));
+  const says = await eachOf(statuses, (status) => isSameContent(status, sought, access));
   const shown = statuses.filter((_, index) => says[index] === true);
   const most = Math.min(mostSources, Math.floor(mostCompared / sought.maxText));
   const found = await bySource(access, shown.slice(0, most), sought);
@@ -37,7 +37,7 @@ export async function statusesWithText(
     return byOurApplication(access, all);
   }
 
-  const shared = await eachInTurn(statuses, (status) => sharedWords(status, sought));
+  const shared = await eachOf(statuses, (status) => sharedWords(status, sought, access));
   const likely = statuses
     .map((status, index) => ({ status, shared: shown.includes(status) ? 0 : (shared[index] ?? 0) }))
     .filter((other) => other.shared > 0)
@@ -47,22 +47,21 @@ export async function statusesWithText(
   return byOurApplication(access, await bySource(access, likely, sought));
 }
 
-/** Yields to other work of the process after each status, because a hostile server can make each one slow to read. */
-async function eachInTurn<T>(
+/** One after another. */
+async function eachOf<T>(
   statuses: readonly Status[],
-  read: (status: Status) => T,
+  read: (status: Status) => Promise<T>,
 ): Promise<T[]> {
   const all: T[] = [];
   for (const status of statuses) {
-    all.push(read(status));
-    await setImmediate();
+    all.push(await read(status));
   }
 
   return all;
 }
 
 async function bySource(
-  access: Access,
+  access: Connection,
   statuses: readonly Status[],
   sought: SoughtText,
 ): Promise<Status[]> {
@@ -72,7 +71,9 @@ async function bySource(
     const source = await sourceOf(access, status);
     if (source !== null && isSameSource(source, sought)) {
       same.push(status);
-    } else if (source === null ? isSameContent(status, sought) : isAlike(source, sought)) {
+    } else if (
+      source === null ? await isSameContent(status, sought, access) : isAlike(source, sought)
+    ) {
       alike.push(status);
     }
   }
@@ -173,25 +174,41 @@ function hasLetters(text: string, letters: string): boolean {
  * compared, links by their target, and mentions without their host. A false match is better than a miss, which would
  * post twice. A text without letters and digits is compared whole.
  */
-export const isSameContent = ({ content = '' }: Status, sought: SoughtText): boolean =>
-  content.length <= sought.maxHtml && isAlike(plain(content), sought);
+export async function isSameContent(
+  { content = '' }: Status,
+  sought: SoughtText,
+  reader: Reader,
+): Promise<boolean> {
+  if (content.length > sought.maxHtml) {
+    return false;
+  }
 
-function sharedWords({ content = '' }: Status, sought: SoughtText): number {
-  const { words, maxText, maxHtml } = sought;
+  const text = await plain(content, reader);
+  return inTurn(reader, () => isAlike(text, sought));
+}
+
+async function sharedWords(
+  { content = '' }: Status,
+  { words, maxText, maxHtml }: SoughtText,
+  reader: Reader,
+): Promise<number> {
   const html = content.slice(0, maxHtml);
-  const texts = [plain(html), html.replaceAll(/<[^<>]*>/gu, ' ')];
-  const shown = wordsOf(texts.map((text) => text.slice(0, maxText)).join(' '));
-  return [...words].filter((word) => shown.has(word)).length;
+  const text = await plain(html, reader);
+  return inTurn(reader, () => {
+    const texts = [text, html.slice(0, 4 * maxText).replaceAll(/<[^<>]*>/gu, ' ')];
+    const shown = wordsOf(texts.map((one) => one.slice(0, maxText)).join(' '));
+    return [...words].filter((word) => shown.has(word)).length;
+  });
 }
 
 /**
  * The text of a status's HTML, with the targets of links instead of their shortened texts. A link ends with its
  * paragraph at the latest.
  */
-function plain(html: string): string {
+async function plain(html: string, reader: Reader): Promise<string> {
   let text = '';
   let isShown = true;
-  readHtml(html, {
+  const handlers: Parameters<typeof readHtml>[1] = {
     onopentag: (name, { href, class: classes = '', rel = '' }) => {
       if (name === 'a') {
         // Mentions and hashtags are links too, but their text is the original one.
@@ -206,7 +223,8 @@ function plain(html: string): string {
     ontext: (piece) => {
       text += isShown ? piece : '';
     },
-  });
+  };
+  await readHtml(html, handlers, reader);
   return text;
 }
 

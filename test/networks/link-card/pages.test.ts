@@ -1,5 +1,10 @@
+import { Readable } from 'node:stream';
 import test from 'ava';
+import { cardMaker } from '../../../networks/link-card/card-maker.ts';
 import { decodePage, pageFacts } from '../../../networks/link-card/page.ts';
+import type { Connection } from '../../../networks/network.ts';
+
+const reader = { signal: new AbortController().signal };
 
 /** `日本語の題名` in EUC-JP. */
 const eucJp = Buffer.from('c6fccbdcb8eca4cec2eaccbe', 'hex');
@@ -44,20 +49,21 @@ const pages: Readonly<Record<string, readonly [Buffer, string]>> = {
   ],
 };
 for (const [what, [bytes, type]] of Object.entries(pages)) {
-  test(`the title is read from a page in ${what}`, (t) => {
-    t.is(pageFacts(decodePage(bytes, type)).title, title);
+  test(`the title is read from a page in ${what}`, async (t) => {
+    t.is((await pageFacts(decodePage(bytes, type), reader)).title, title);
   });
 }
 
 const family = '👩‍👩‍👧‍👦';
 
-test('a long title or description is not cut inside a character', (t) => {
+test('a long title or description is not cut inside a character', async (t) => {
   for (const character of [family, '🇩🇪', '👍🏽', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', 'e\u0301']) {
     for (const length of [293, 294, 295, 296, 297, 298, 299]) {
       const start = 'x'.repeat(length);
-      const facts = pageFacts(
+      const facts = await pageFacts(
         `<title>${start}${character}${character}${'y'.repeat(9)}</title>` +
           `<meta name="description" content="${'x'.repeat(300)}${start}${character}${character}">`,
+        reader,
       );
       for (const text of [facts.title, facts.description]) {
         t.regex(text.slice(text.lastIndexOf('x') + 1), new RegExp(`^(?:${character})*y*…?$`, 'v'));
@@ -67,14 +73,31 @@ test('a long title or description is not cut inside a character', (t) => {
   }
 });
 
-test('a page of unknown charsets is read as UTF-8, and costs no time', (t) => {
+test('a page of unknown charsets is read as UTF-8, and costs no time', async (t) => {
   const page = html('<meta charset=x>'.repeat(120_000), utf8);
   const before = process.threadCpuUsage();
-  t.is(pageFacts(decodePage(page, 'text/html')).title, title);
+  t.is((await pageFacts(decodePage(page, 'text/html'), reader)).title, title);
   t.true(process.threadCpuUsage(before).user < 400_000);
 });
 
-test('very many spaces in a title count as one', (t) => {
-  const { title: found } = pageFacts(`<title>x${' '.repeat(1193)}${family}${family}</title>`);
+test('very many spaces in a title count as one', async (t) => {
+  const page = `<title>x${' '.repeat(1193)}${family}${family}</title>`;
+  const { title: found } = await pageFacts(page, reader);
   t.is(found, `x ${family}${family}`);
+});
+
+test('pages of one workspace that take long to read delay no card of another workspace', async (t) => {
+  const slow = Buffer.from(`<html><head>${'<li>'.repeat(500_000)}`);
+  const download = async ({ url }: { readonly url: string }) => {
+    const page = url.endsWith('/slow') ? slow : html('', utf8);
+    return { url, status: 200, headers: {}, body: Readable.from([page]) };
+  };
+  const cardFor = (workspaceId: string, link: string) => {
+    const connection = { downloads: { download }, workspaceId, ...reader } as unknown;
+    return cardMaker(connection as Connection, { maxBytes: 1000, maxSide: 100 })(link);
+  };
+  const slowOnes = Array.from({ length: 20 }, () => cardFor('one', 'https://a.example/slow'));
+  const quick = cardFor('another', 'https://a.example/quick');
+  t.is((await Promise.race([...slowOnes, quick])).card?.title, title);
+  await Promise.all(slowOnes);
 });
