@@ -48,7 +48,11 @@ async function schedule([id = '', day = '', time = '', body = '']: string[]): Pr
   return post.status;
 }
 
-const [, ...rows] = lines(await readFile(file, 'utf8'));
+const [columns, ...rows] = lines(await readFile(file, 'utf8'));
+if (columns?.length !== 4) {
+  throw new Error('The columns are not id,day,time,text, with commas between them.');
+}
+
 for (const row of rows) {
   try {
     console.log(`${row[0]}: ${await schedule(row)}`);

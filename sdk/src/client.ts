@@ -248,4 +248,16 @@ function withIds(template: string, ids: readonly unknown[]): string {
 }
 
 const jsonOf = (value: unknown): Call['body'] =>
-  value === undefined ? undefined : { value: JSON.stringify(value), type: 'application/json' };
+  value === undefined
+    ? undefined
+    : { value: JSON.stringify(value, sendable), type: 'application/json' };
+
+/** @throws TypeError for what JSON makes null: a post with such a time would be a draft. */
+function sendable(this: unknown, name: string, value: unknown): unknown {
+  const given = (this as Readonly<Record<string, unknown>>)[name];
+  if ((typeof given === 'number' || given instanceof Date) && !Number.isFinite(Number(given))) {
+    throw new TypeError(`${name} cannot be ${String(given)}.`);
+  }
+
+  return value;
+}

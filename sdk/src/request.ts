@@ -74,7 +74,13 @@ export async function send<Result>(
 }
 
 function headersOf({ apiKey }: ClientOptions, { body, repeat }: Call, options: CallOptions) {
-  const key = options.idempotencyKey ?? (repeat === 'by key' ? crypto.randomUUID() : undefined);
+  // Ignored, `{ idempotency_key: … }` would let a post go out twice.
+  const { signal: _, timeoutMs: __, idempotencyKey, ...others } = options;
+  for (const name of Object.keys(others)) {
+    throw new TypeError(`Unknown option ${name}. Known: signal, timeoutMs, idempotencyKey.`);
+  }
+
+  const key = idempotencyKey ?? (repeat === 'by key' ? crypto.randomUUID() : undefined);
   if (/[^!-~]|.{256}/v.test(key ?? '')) {
     throw new TypeError('The idempotencyKey cannot be sent.');
   }

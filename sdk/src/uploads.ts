@@ -15,6 +15,10 @@ export async function uploadBody(source: UploadSource, fields: UploadFields = {}
     return streamed(source, texts);
   }
 
+  if (typeof source !== 'string' && !(source instanceof Blob)) {
+    throw new TypeError('Pass a path, a Blob, such as new Blob([buffer]), or a web stream.');
+  }
+
   const form = new FormData();
   for (const [name, text] of texts) {
     form.set(name, text);

@@ -15,12 +15,12 @@ const longestSleepMs = 30_000;
  * @throws Error if it is a draft.
  */
 export async function waitFor(
-  read: (options: WaitOptions) => Promise<Post>,
-  options: WaitOptions,
+  read: (options: CallOptions) => Promise<Post>,
+  { onPost, ...options }: WaitOptions,
 ): Promise<Post> {
   for (let sleepMs = 500; ; sleepMs = Math.min(sleepMs * 1.5, 5000)) {
     const post = await read(options);
-    options.onPost?.(post);
+    onPost?.(post);
     if (post.outcome !== null) {
       return post;
     }

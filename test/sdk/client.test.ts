@@ -47,8 +47,12 @@ test('every call of the API has a method', async (t) => {
   const groups = Object.values(punctual).flatMap((one) =>
     typeof one === 'function' ? [one] : Object.values(one),
   );
+  const calls = [[], ['1'], ['1', '2']];
   for (const method of groups as ((...args: unknown[]) => Promise<unknown>)[]) {
-    await (method === punctual.media.upload ? method(new Blob(['x'])) : method('1', '2'));
+    // An argument too many is refused as an option.
+    for (const args of method === punctual.media.upload ? [[new Blob(['x'])]] : calls) {
+      await (async () => method(...args))().catch(() => null);
+    }
   }
 
   const documented = Object.entries(ourDocument().paths).flatMap(([call, item]) =>
@@ -152,6 +156,23 @@ test("a refusal has the API's sentence, code, fields and request id", async (t) 
   ] as const) {
     t.throws(() => new Punctual({ apiKey, baseUrl }), { message: /apiKey.*baseUrl/v });
   }
+});
+
+test('a time that is no number, an unknown option and a source that is no file are refused before the call', async (t) => {
+  const { proxy, punctual } = await newSdk(t);
+  const { posts, media } = punctual;
+  const wrong = (value: unknown) => value as never;
+  for (const [call, message] of [
+    [() => posts.create({ body: 'x', schedule_in_minutes: NaN }), /schedule_in_minutes.*NaN/v],
+    [() => posts.create({ body: 'x', scheduled_at: wrong(new Date('soon')) }), /scheduled_at/v],
+    [() => posts.create({ body: 'x' }, wrong({ idempotency_key: 'k' })), /option idempotency_key/v],
+    [() => posts.retry('1', wrong({ channel_ids: ['2'] })), /option channel_ids/v],
+    [() => media.upload(wrong(Buffer.from('x'))), /new Blob\(\[buffer\]\)/v],
+  ] as const) {
+    await t.throwsAsync(async () => call(), { instanceOf: TypeError, message });
+  }
+
+  t.is(proxy.seen.length, 0);
 });
 
 test('a list gives a page when awaited and everything when iterated', async (t) => {
