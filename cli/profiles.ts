@@ -105,7 +105,15 @@ export async function chooseAccess(env: Env, flag: string | undefined): Promise<
     );
   }
 
-  return { url: baseUrl(profile.url), apiKey: profile.api_key, profile: name };
+  const url = baseUrl(profile.url);
+  const asked = env['PUNCTUAL_URL'];
+  if (asked && !flag && baseUrl(asked) !== url) {
+    throw new UsageError(
+      `PUNCTUAL_URL is ${asked}, but the profile "${name}" is for ${url}. Set PUNCTUAL_API_KEY too, or give --profile.`,
+    );
+  }
+
+  return { url, apiKey: profile.api_key, profile: name };
 }
 
 const knownNames = (profiles: Profiles['profiles']): string => {

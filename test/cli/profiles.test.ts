@@ -38,6 +38,9 @@ test('profiles keep keys in a file for their owner only; the environment comes f
   const environment = { PUNCTUAL_API_KEY: three!.key, PUNCTUAL_URL: url };
   t.is(await workspace('', environment), 'Three');
   t.is(await workspace('--profile two', environment), 'Two');
+  const other = { PUNCTUAL_URL: 'https://staging.example.com' };
+  t.regex(await workspace('', other), /the profile .*one.* is for http.*PUNCTUAL_API_KEY/v);
+  t.is(await workspace('--profile two', other), 'Two');
   t.is((await run('whoami --profile constructor')).code, 4);
   t.is((await run('auth switch two')).code, 0);
   t.is(await workspace(), 'Two');
