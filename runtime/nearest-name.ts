@@ -1,10 +1,30 @@
 /** Names that other services use, by the name here. */
 const synonyms: Readonly<Record<string, readonly string[]>> = {
-  body: ['text', 'content', 'message', 'caption'],
+  body: ['text', 'content', 'message', 'caption', 'tweet', 'commentary'],
   text: ['body', 'content', 'message', 'caption'],
-  scheduled_at: ['scheduledfor', 'publishat', 'sendat', 'date', 'scheduledate', 'scheduledtime'],
+  scheduled_at: [
+    'scheduledfor',
+    'publishat',
+    'sendat',
+    'dueat',
+    'date',
+    'scheduledate',
+    'scheduledtime',
+    'scheduledsendtime',
+  ],
   schedule_in_minutes: ['delay', 'inminutes', 'minutes', 'scheduleinhours', 'hours'],
-  channel_ids: ['channels', 'profiles', 'profileids', 'accounts', 'accountids', 'platforms'],
+  channel_ids: [
+    'channel',
+    'channels',
+    'profiles',
+    'profileids',
+    'socialprofileids',
+    'accounts',
+    'accountids',
+    'platform',
+    'platforms',
+    'networks',
+  ],
   channel_id: ['profileid', 'accountid', 'account', 'profile'],
   channel_options: [
     'visibility',
@@ -24,7 +44,7 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   event_type: ['type', 'event'],
   enabled: ['active', 'isactive'],
   q: ['search', 'query'],
-  media_ids: ['files', 'attachments', 'images', 'image', 'videos'],
+  media_ids: ['files', 'attachments', 'images', 'image', 'videos', 'assets', 'mediaitems'],
   media_urls: ['urls', 'media', 'imageurls', 'videourls'],
   limit: ['count', 'size', 'pagesize', 'perpage'],
   cursor: ['page', 'after', 'nextcursor', 'pagetoken'],
@@ -86,6 +106,17 @@ function editsBetween(a: string, b: string): number {
 /** Names by which other services publish at once. */
 const nowNames = /^(?:status|publish(?:now|immediately)?|post(?:now)?|now|sendnow|draft|isdraft)$/v;
 
+/** Services have the text as `post` or `status`, whose other values are states. */
+const isTextOf = (given: string, beside: object): boolean => {
+  const value: unknown = Object.entries(beside).find(([name]) => name === given)?.[1];
+  return (
+    /^(?:post|status)$/v.test(given) &&
+    typeof value === 'string' &&
+    !('body' in beside) &&
+    !/^(?:draft|scheduled?|publish(?:ed)?|now|pending|queued?)$/v.test(value)
+  );
+};
+
 /** Answers have a post as `{"post": {…}}`, and requests its fields alone. */
 const isEnvelope = (given: string, beside: object): boolean => {
   const value: unknown = Object.entries(beside).find(([name]) => name === given)?.[1];
@@ -99,11 +130,14 @@ export function unknownName(
   known: readonly string[],
   beside: object = {},
 ): string {
-  const nearest = nearestName(given, known);
+  const nearest = isTextOf(given, beside)
+    ? known.find((name) => name === 'body')
+    : nearestName(given, known);
   const meant = nearest !== undefined && Object.hasOwn(beside, nearest) ? undefined : nearest;
   if (
     known.includes('schedule_in_minutes') &&
     !isEnvelope(given, beside) &&
+    !isTextOf(given, beside) &&
     nowNames.test(plain(given.slice(0, 64)))
   ) {
     const isNew = known.includes('idempotency_key'); // An edit has none.

@@ -111,11 +111,11 @@ export const channelRoutes: Route[] = [
     handle: async ({ caller: { workspaceId }, params: { id = '' } }, deps) => {
       const checks = { ...accountDeps(deps), checks: deps.networks.checks };
       const checked = await throttledCheck(checks, { workspaceId, channelId: id });
+      const found = await findChannel(deps.orm.em.fork(), workspaceId, id);
       if (!checked) {
         throw new AppError('not_found', `There is no channel "${id}".`);
       }
 
-      const found = await findChannel(deps.orm.em.fork(), workspaceId, id);
       const reason = checked.access === 'connected' ? null : checked.reason;
       return {
         status: 200,

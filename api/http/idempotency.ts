@@ -32,9 +32,18 @@ export function requestKey(
   return key === undefined ? undefined : { key, print: fingerprint([call, request]) };
 }
 
+/** Ignored, they would let a repeated call create a second post. */
+const misspeltHeaders = ['x-idempotency-key', 'idempotency_key', 'idempotent-key'];
+
 /** The idempotency key from the header or the body. Both may be sent if they are equal. */
 export function idempotencyKey(header: Request['header'], fromBody?: string): string | undefined {
   const sent = header('idempotency-key');
+  const misspelt = misspeltHeaders.find((name) => header(name) !== undefined);
+  if (sent === undefined && fromBody === undefined && misspelt !== undefined) {
+    const message = `There is no header ${misspelt}. Did you mean Idempotency-Key?`;
+    throw new AppError('invalid_request', message);
+  }
+
   const fromHeader = sent === undefined ? undefined : headerText(sent);
   if (fromHeader !== undefined && fromBody !== undefined && fromHeader !== fromBody) {
     throw new AppError(

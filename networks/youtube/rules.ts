@@ -104,7 +104,7 @@ export const rules: Rules = {
       warnings: [
         ...sentences(
           title?.isDerived === true &&
-            `There is no video.title, so the video's title will be the first line: "${title.text}".`,
+            `There is no title, so it will be the first line: "${title.text}".`,
         ),
         ...warnings,
         ...thumbnailWarnings(post),
@@ -115,7 +115,7 @@ export const rules: Rules = {
 };
 
 const audienceFault =
-  'YouTube requires a statement whether the video is made for kids: set video.made_for_kids to true or false.';
+  'YouTube requires a statement whether the video is made for kids: set the option made_for_kids, or video.made_for_kids, to true or false.';
 
 const audienceFacts: FaultFacts = {
   message: audienceFault,
@@ -127,7 +127,9 @@ const audienceFacts: FaultFacts = {
 
 function titleFaults(title: Title | null): string[] {
   if (!title) {
-    return ['YouTube needs a title: give video.title, or a text whose first line becomes it.'];
+    return [
+      'YouTube needs a title: give the option title or video.title, or a text whose first line becomes it.',
+    ];
   }
 
   const { length } = title.text;

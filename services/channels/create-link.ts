@@ -135,7 +135,7 @@ async function channelOf(em: Em, workspaceId: string, id: string): Promise<Chann
   const own = { id, workspaceId, disconnectedAt: null };
   const channel = isId(id) ? await em.findOne(Channel, own) : null;
   if (!channel) {
-    const message = noChannelHas(id);
+    const message = `${noChannelHas(id)} Leave channel_id out: a disconnected account gets its id back.`;
     throw new AppError('invalid_channel_ids', message, {
       details: [channelDetail('/channel_id', message, id)],
     });
@@ -169,9 +169,10 @@ export function checkValues(
     const value = pasted(given);
     const field = Object.hasOwn(entry.fields, name) ? entry.fields[name] : undefined;
     if (!field) {
+      const taken = Object.keys(entry.fields).join(' and ') || 'neither url nor handle';
       throw wrongValue(
         `/${name}`,
-        `is not taken for an account of ${networkName(platform, entry)}`,
+        `does not belong here: an account of ${networkName(platform, entry)} takes ${taken}`,
       );
     }
 

@@ -26,9 +26,12 @@ export async function chooseChannels(
   const byId = new Map(found.map((channel) => [channel.id, channel]));
   const unknown = ids.filter((id) => !byId.has(id));
   if (unknown.length > 0) {
+    const again = unknown.some(isId)
+      ? ' A disconnected account gets its id back when it is connected again: POST /channels/connect.'
+      : '';
     throw new AppError(
       'invalid_channel_ids',
-      `${noChannelHas(unknown.join(', '))} GET /channels lists the ids.`,
+      `${noChannelHas(unknown.join(', '))} GET /channels lists the ids.${again}`,
       { details: unknown.map((id) => channelDetail(at(id), noChannelHas(id), id)) },
     );
   }

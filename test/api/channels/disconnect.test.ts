@@ -71,9 +71,11 @@ test('a disconnected channel is not listed, is unknown to all calls, and cannot 
     t.is(reply.body.code, 'not_found');
   }
 
-  const reconnect = await client.post(`/channels/${gone}/reconnect`, {});
-  t.is(reconnect.status, 404);
-  t.regex(reconnect.body.error, /was disconnected\. Connect it again: POST \/channels\/connect/v);
+  for (const call of ['reconnect', 'check']) {
+    const reply = await client.post(`/channels/${gone}/${call}`, {});
+    t.is(reply.status, 404);
+    t.regex(reply.body.error, /was disconnected\. Connect it again: POST \/channels\/connect/v);
+  }
 
   const post = { body: 'x', channel_ids: [stays, gone] };
   for (const reply of [
@@ -81,10 +83,11 @@ test('a disconnected channel is not listed, is unknown to all calls, and cannot 
     await client.post('/posts/validate', post),
     await client.patch(`/posts/${draft}`, { channel_ids: [gone] }),
     await client.get(`/networks?channel_id=${gone}`),
+    await client.post('/channels/connect', { platform: 'mastodon', channel_id: gone }),
   ]) {
     t.is(reply.status, 400);
     t.is(reply.body.code, 'invalid_channel_ids');
-    t.regex(reply.body.error, /^No connected channel of this workspace has the id/v);
+    t.regex(reply.body.error, /^No connected channel .* A disconnected account gets its id back/iv);
     t.true(reply.body.error.includes(gone), 'the message names the channel');
   }
 });

@@ -143,7 +143,7 @@ test('a link that could not connect an account is refused, with the reason', asy
       /has to set PUNCTUAL_X_CLIENT_ID and PUNCTUAL_X_CLIENT_SECRET/v,
     ],
     [[...connect, 'linkedin'], 'AppError', /^Accounts of LinkedIn cannot be connected yet/v],
-    [[...connect, 'mastodon', '--handle', 'ana'], 'AppError', /for an account of Mastodon/v],
+    [[...connect, 'mastodon', '--handle', 'ana'], 'AppError', /an account of Mastodon takes url/v],
     [[...connect, 'x', '--sandbox'], 'AppError', /PUNCTUAL_SANDBOX_URL/v],
     [[...connect, 'nowhere'], 'AppError', /platform must be one of /v],
     [[...connect, 'bluesky', '--channel', channel], 'AppError', /platform is x for this channel/v],

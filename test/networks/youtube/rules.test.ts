@@ -25,7 +25,7 @@ test('a video with a title, a text and made_for_kids is accepted', (t) => {
 
 test('made_for_kids is required', (t) => {
   const sentence =
-    'YouTube requires a statement whether the video is made for kids: set video.made_for_kids to true or false.';
+    'YouTube requires a statement whether the video is made for kids: set the option made_for_kids, or video.made_for_kids, to true or false.';
   youtube.refuses(t, film({ video: { title: 'A film' } }), sentence);
   youtube.refuses(t, film({ video: null }), sentence);
 });
@@ -60,21 +60,13 @@ test('a title has 1 to 100 characters', (t) => {
 test("a video without a title gets its text's first line, with a warning", (t) => {
   const untitled = film({ texts: ['\n First line \nSecond'], video: { made_for_kids: false } });
   youtube.takes(t, untitled);
-  youtube.warns(
-    t,
-    untitled,
-    `There is no video.title, so the video's title will be the first line: "First line".`,
-  );
-  youtube.warns(
-    t,
-    titled(' '),
-    `There is no video.title, so the video's title will be the first line: "About it".`,
-  );
+  youtube.warns(t, untitled, `There is no title, so it will be the first line: "First line".`);
+  youtube.warns(t, titled(' '), `There is no title, so it will be the first line: "About it".`);
 });
 
 test('a video with neither title nor text is refused', (t) => {
   const sentence =
-    'YouTube needs a title: give video.title, or a text whose first line becomes it.';
+    'YouTube needs a title: give the option title or video.title, or a text whose first line becomes it.';
   for (const texts of [[], [''], [' \n ']]) {
     youtube.refuses(t, film({ texts, video: { made_for_kids: false } }), sentence);
   }
@@ -163,8 +155,8 @@ test('an empty post gets an error for each missing field', (t) => {
     contentOf({}),
     'There is neither a text nor a file for YouTube.',
     'YouTube takes exactly 1 video in a post, and there is none.',
-    'YouTube needs a title: give video.title, or a text whose first line becomes it.',
-    'YouTube requires a statement whether the video is made for kids: set video.made_for_kids to true or false.',
+    'YouTube needs a title: give the option title or video.title, or a text whose first line becomes it.',
+    'YouTube requires a statement whether the video is made for kids: set the option made_for_kids, or video.made_for_kids, to true or false.',
   );
 });
 
