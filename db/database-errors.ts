@@ -42,15 +42,20 @@ export function isDatabaseReachable(orm: Orm): Promise<boolean> {
   return Promise.race([answer, sleep(deadlineMs, false, { ref: false })]);
 }
 
-/** Whether the server's disk is full: a set above `work_mem` makes the server write a temporary file. */
-export function isDiskFull(orm: Orm): Promise<boolean> {
+/** Why the server takes no writes, or null. A set above `work_mem` makes it write a temporary file. */
+export function refusalOfWrites(orm: Orm): Promise<string | null> {
   const spill = orm.em.fork().transactional(async (em) => {
-    await query(em, sql`select set_config('work_mem', '64kB', true)`);
+    const [row] = await query<{ readOnly: string }>(
+      em,
+      sql`select set_config('work_mem', '64kB', true), current_setting('transaction_read_only') as "readOnly"`,
+    );
     await query(em, sql`select count(*) from generate_series(1, 10000)`);
+    return row?.readOnly === 'on' ? 'it is read-only' : null;
   });
-  return spill.then(
-    () => false,
-    (error: unknown) => causesOf(error).some((cause) => 'code' in cause && cause.code === '53100'),
+  return spill.catch((error: unknown) =>
+    causesOf(error).some((cause) => 'code' in cause && cause.code === '53100')
+      ? 'its disk is full'
+      : null,
   );
 }
 

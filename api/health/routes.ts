@@ -1,6 +1,6 @@
 import { Router } from '@koa/router';
 import { sql } from 'kysely';
-import { isDatabaseReachable, isDiskFull } from '../../db/database-errors.ts';
+import { isDatabaseReachable, refusalOfWrites } from '../../db/database-errors.ts';
 import { countLatePosts, type LatePosts } from '../../db/late-posts.ts';
 import type { Orm } from '../../db/orm.ts';
 import { dueAt, isOpenPost } from '../../db/post-status.ts';
@@ -107,8 +107,8 @@ export async function systemStatus(
     lastPolls(temporal, deadlineMs),
     readBacklog(orm),
   ]);
-  const isFull = answers.postgresql === 'ok' && (await isDiskFull(orm));
-  const ready = isFull ? { postgresql: 'takes no writes: its disk is full' } : answers;
+  const refusal = answers.postgresql === 'ok' ? await refusalOfWrites(orm) : null;
+  const ready = refusal === null ? answers : { postgresql: `takes no writes: ${refusal}` };
   if (pollers === null) {
     return { parts: { ...ready, temporal: 'does not answer', worker: 'unknown' }, backlog };
   }

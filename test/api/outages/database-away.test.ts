@@ -183,6 +183,32 @@ const bodies: Readonly<Record<string, object>> = {
   'POST webhooks': { url: 'https://8.8.8.8/', events: ['post.failed'] },
 };
 
+test.serial(
+  'while the database is read-only, as a standby is, creations are 503 and /status says why',
+  async (t) => {
+    const { orm, gate, api, call } = calling();
+    const set = (value: string): Promise<unknown> =>
+      orm.em.fork().execute(`begin read write;
+        alter role current_user in database ${orm.config.get('dbName')} set default_transaction_read_only = ${value};
+        commit`);
+    await set('on');
+    t.teardown(() => set('off'));
+    await gate.close();
+    await gate.open();
+    const status = () => rawCall(`${api.url}/status`);
+    const said = await poll(status, ({ body }) => /writes/v.test(body.postgresql));
+    t.is(said.status, 503);
+    t.is(said.body.postgresql, 'takes no writes: it is read-only');
+    mustBeAway(t, await call('POST', '/api/v1/posts', { body: 'Hello' }));
+
+    await set('off');
+    await gate.close();
+    await gate.open();
+    await poll(status, ({ body }) => body.postgresql === 'ok');
+    t.is((await call('POST', '/api/v1/posts', { body: 'Hello' })).status, 201);
+  },
+);
+
 test.serial('calls that were running when the database failed are 503 too, not 500', async (t) => {
   const { orm, gate, call, api } = calling();
   const tables =
