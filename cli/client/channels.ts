@@ -53,7 +53,8 @@ export const isId = (name: string): boolean =>
 
 function idOf(name: string, flag: string, channels: readonly Channel[]): string {
   const found = channels.filter(
-    ({ platform, handle }) => platform === name || handle === name || handle === `@${name}`,
+    ({ platform, handle }) =>
+      platform === name.toLowerCase() || handle === name || handle === `@${name}`,
   );
   if (found.length === 1 && found[0]) {
     return found[0].id;
@@ -64,6 +65,6 @@ function idOf(name: string, flag: string, channels: readonly Channel[]): string 
   throw new UsageError(
     found.length > 0
       ? `${flag} ${name} is several accounts. Name one by its handle or id:\n${accounts}`
-      : `${flag} ${name} is no account. "punctual channel connect" connects one. Accounts:\n${accounts}`,
+      : `${flag} ${name} is none of these accounts. "punctual channel connect" connects others.\n${accounts}`,
   );
 }

@@ -25,6 +25,7 @@ const cases: readonly (readonly [words: string, code: number, stderr: RegExp])[]
   ['post create --body x --at someday', 2, /"tomorrow 9:00"/v],
   ['post create --body x --at 9:00 --timezone Mars/Base', 2, /Mars\/Base/v],
   ['post create --body x --channel bluesky', 2, /mastodon/v],
+  ['post create --body x --channel Mastodon --options {"x":{}}', 2, /none of these accounts/v],
   ['post create --body x --wait', 2, /--at/v],
   ['post create --body x --thread y', 2, /instead of --body/v],
   ['post create --body x --alt y', 2, /more --alt than --media/v],
