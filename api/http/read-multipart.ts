@@ -113,7 +113,12 @@ function collect(
     if (name === undefined) {
       reject(nameless());
     } else if (nameTruncated || valueTruncated) {
-      reject(new AppError('invalid_request', `The field "${name}" is too long.`));
+      reject(
+        new AppError(
+          'invalid_request',
+          `The field "${name}" is too long for a text. A file needs a file name.`,
+        ),
+      );
     } else if (text.includes(undecodable)) {
       reject(notUtf8(name));
     } else {
