@@ -59,7 +59,7 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   status: ['state'],
   '/channels': ['accounts', 'account', 'profiles', 'integrations'],
   '/networks': ['platforms', 'providers'],
-  '/posts': ['drafts', 'updates', 'schedules'],
+  '/posts': ['drafts', 'updates', 'schedules', 'scheduled', 'queue', 'statuses', 'tweets'],
   '/media': ['uploads', 'upload'],
   '/webhooks': ['hooks', 'endpoints'],
   '/analytics': ['stats', 'statistics', 'insights', 'metrics'],

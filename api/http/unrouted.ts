@@ -11,7 +11,7 @@ const health = '/livez, /readyz and /status are outside of /api/v1.';
 const meantBy: readonly (readonly [RegExp, string])[] = [
   [/^POST channels$|(?:^| )(?:channels\/[^\/]+\/)?connect$/v, connect],
   [/^POST posts\/[^\/]+\/duplicate$/v, 'Send POST /api/v1/posts/{id}/copy.'],
-  [/ posts\/[^\/]+\/analytics$/v, 'Send GET /api/v1/analytics with post_id.'],
+  [/ posts\/[^\/]+\/(?:analytics|metrics)$/v, 'Send GET /api/v1/analytics with post_id.'],
   [/ posts\/[^\/]+\/publish$/v, `Send PATCH /api/v1/posts/{id} with ${now}.`],
   [/ (?:posts\/)?publish$/v, `Send POST /api/v1/posts with ${now}.`],
   [/ posts\/[^\/]+\/(?:re)?schedule$/v, 'Send PATCH /api/v1/posts/{id} with scheduled_at.'],
