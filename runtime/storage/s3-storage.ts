@@ -75,6 +75,15 @@ export function s3Storage(settings: S3Settings): MediaStorage {
   };
 }
 
+/**
+ * Bucket names as hosts need DNS, which self-hosted servers seldom have. Servers that do not know the client's checksums
+ * store their framing as part of the file.
+ */
+const forOtherServers = {
+  forcePathStyle: true,
+  requestChecksumCalculation: 'WHEN_REQUIRED',
+} as const;
+
 async function claim(client: S3Client, Bucket: string, installation: string): Promise<void> {
   const command = new PutObjectCommand({ Bucket, Key: claims + installation, Body: '' });
   await client.send(command).catch(throwNamed);
@@ -92,8 +101,7 @@ function connect({ endpoint, region }: S3Settings, maxSockets: number): S3Client
   const agent = { keepAlive: true, maxSockets };
   return new S3Client({
     region,
-    // Bucket names as hosts need DNS, which self-hosted servers seldom have.
-    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
+    ...(endpoint === undefined ? {} : { endpoint, ...forOtherServers }),
     requestHandler: { connectionTimeout, socketTimeout, httpAgent: agent, httpsAgent: agent },
     // By default it writes to the console, outside of our log.
     logger: { debug: ignore, info: ignore, warn: ignore, error: ignore },

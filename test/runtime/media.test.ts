@@ -1,6 +1,7 @@
 import test, { type ExecutionContext, type TestFn } from 'ava';
 import { once } from 'node:events';
 import { access, readdir, stat, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -238,6 +239,29 @@ s3Test('files are in the bucket under media/', async (t) => {
   await storage.put(key, file, { type: 'image/png', sizeBytes: 1 });
 
   t.deepEqual(await keys(), [`media/${key}`]);
+});
+
+test('a server without checksums gets the bytes of a file as they are', async (t) => {
+  const bodies: Buffer[] = [];
+  const server = createHttpServer((request, response) => {
+    void buffer(request).then((body) => {
+      bodies.push(body);
+      response.end();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  process.env['AWS_ACCESS_KEY_ID'] ??= 'x';
+  process.env['AWS_SECRET_ACCESS_KEY'] ??= 'x';
+  const endpoint = `http://127.0.0.1:${port}`;
+  const storage = s3StorageFor(t, { bucket: 'media', endpoint, region: 'us-east-1' });
+  const file = path.join(await temporaryFolder(t), 'file');
+  await writeFile(file, 'the bytes');
+  await storage.put(newKey(), file, { type: 'image/png', sizeBytes: 9 });
+
+  t.deepEqual(bodies.map(String), ['the bytes']);
 });
 
 s3Test(
