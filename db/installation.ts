@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { causesOf } from '../domain/errors.ts';
 import type { Orm } from './orm.ts';
 import { query } from './query.ts';
 
@@ -89,8 +90,10 @@ export async function checkStorage(
 ): Promise<void> {
   await compareStorage(orm, storage, on.mayClaim)
     .catch(on.isFatal)
-    .catch((error: Error) => {
-      const { message } = error;
+    .catch((error: unknown) => {
+      const message = causesOf(error)
+        .map((cause) => cause.message)
+        .join(' ');
       on.log.warn({ error: { message } }, 'the media storage cannot be compared with the database');
     });
 }

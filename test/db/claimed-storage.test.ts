@@ -46,4 +46,12 @@ test('a process with a wrong media folder does not start until that folder is ad
     (log) => log.includes('the database is ready'),
   );
   t.is(moved.child.exitCode, null);
+
+  const away = { PUNCTUAL_S3_BUCKET: 'media', PUNCTUAL_S3_ENDPOINT: 'http://127.0.0.1:1' };
+  const keys = { AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x' };
+  const lost = await startApiProcess(t, { ...settings, ...away, ...keys });
+  await poll(
+    () => Promise.resolve(lost.log()),
+    (log) => /ECONNREFUSED.*media storage cannot be compared/v.test(log),
+  );
 });
