@@ -21,13 +21,19 @@ const awayCodes =
 const awayMessages =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|connection ended|is not queryable/iv;
 
-/** Whether the error means that the database is temporarily unavailable, so that a retry helps. */
+/** Whether the database is unavailable or refuses this process, so that a retry helps now or once an operator has acted. */
 export const isDatabaseUnavailable = (error: unknown): boolean =>
   causesOf(error).some(isUnavailable);
 
 function isUnavailable(error: Error): boolean {
   const code = 'code' in error ? String(error.code) : '';
-  return awayStates.test(code) || awayCodes.test(code) || awayMessages.test(error.message);
+  return (
+    awayStates.test(code) ||
+    awayCodes.test(code) ||
+    refusals.has(code) ||
+    tlsCodes.test(code) ||
+    awayMessages.test(error.message)
+  );
 }
 
 const deadlineMs = 2000;
@@ -63,7 +69,7 @@ export function refusalOfWrites(orm: Orm): Promise<string | null> {
 const refusals: ReadonlySet<string> = new Set(['28000', '28P01', '3D000']);
 
 /** OpenSSL's and Node's codes for a rejected certificate or a failed handshake. */
-const tlsCodes = /CERT|SELF_SIGNED|^UNABLE_TO_|^INVALID_CA|^ERR_TLS_|^ERR_SSL_/v;
+const tlsCodes = /CERT|SELF_SIGNED|^UNABLE_TO_|^INVALID_CA|^ERR_(?:TLS|SSL|OSSL)_/v;
 
 /** Why a server refuses the connection, if only a change of `DATABASE_URL` or of the server helps; else null. */
 export const connectionRefusal = (error: unknown): string | null =>
@@ -110,6 +116,10 @@ function refusalBy(error: Error): string | null {
       ? ' The server may require TLS: add sslmode=verify-full and sslrootcert to DATABASE_URL.'
       : '';
     return `DATABASE_URL is refused: ${message}.${hint}`;
+  }
+
+  if (code === '42P05' || code === '26000') {
+    return `A connection pooler before PostgreSQL does not track prepared statements (${message}): add prepare=no to DATABASE_URL (docs/operate/running.md).`;
   }
 
   if (code === '42501') {

@@ -31,6 +31,12 @@ const names: ReadonlySet<string> = new Set(['sslmode', 'sslrootcert', 'sslcert',
 export function databaseConnection(databaseUrl: string): DatabaseConnection {
   const [address = '', ...rest] = databaseUrl.split('?');
   const pairs = rest.join('?').split('&');
+  if (!URL.canParse(address) || new URL(address).host.includes(',')) {
+    throw new DatabaseUrlError(
+      'DATABASE_URL is not a valid address. It names one host; for several servers, that of a proxy before them.',
+    );
+  }
+
   const isTls = (pair: string) => pair.startsWith('ssl');
   const own = new URLSearchParams(pairs.filter(isTls).join('&'));
   const kept = pairs.filter((pair) => pair !== '' && !isTls(pair)).join('&');

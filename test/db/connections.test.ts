@@ -140,9 +140,16 @@ test('a database without its schema counts as unavailable', async (t) => {
   t.true(isDatabaseUnavailable(await thrown(orm.em.fork().execute('select * from nowhere'))));
 });
 
-test('a database with a full disk, without free connections, during its start or without a route counts as unavailable', (t) => {
-  const states = '53000 53100 53200 53300 53400 58030 25006 57014 25P03 57P03 57P01 08006';
-  const codes = [...states.split(' '), 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'];
+test('a database with a full disk, without free connections, during its start, without a route or with another password counts as unavailable', (t) => {
+  const states =
+    '53000 53100 53200 53300 53400 58030 25006 57014 25P03 57P03 57P01 08006 28000 28P01 3D000';
+  const codes = [
+    ...states.split(' '),
+    'CERT_HAS_EXPIRED',
+    'EHOSTUNREACH',
+    'ENETUNREACH',
+    'ETIMEDOUT',
+  ];
   for (const code of codes) {
     const error = Object.assign(new Error('x'), { code });
     t.true(isDatabaseUnavailable(error), code);

@@ -146,6 +146,10 @@ test('every pool follows the TLS parameters of DATABASE_URL', async (t) => {
   const [cert, key] = [inFolder('punctual.pem'), inFolder('punctual.key')];
   const whole = `?sslmode=verify-full&sslrootcert=${ca}&sslcert=${cert}&sslkey=${key}`;
   await both(whole, true);
+  await both(
+    whole.replace(key, inFolder('server.key')),
+    /^The TLS connection .*key values mismatch/v,
+  );
 
   const secret = { SECRET_KEY: 'ab'.repeat(32) };
   const cli = (query: string) =>

@@ -130,7 +130,8 @@ test('a secret key is 32 bytes in hex', (t) => {
 test('a database URL may have either of its schemes', (t) => {
   t.deepEqual(problemsOf({ ...needed, DATABASE_URL: 'postgres://db/punctual' }), []);
   const lone = 'postgres://user:50%@db/punctual';
-  for (const DATABASE_URL of ['db.example:5432', 'http://db/punctual', 'postgresql:db', lone]) {
+  const many = ['postgresql://a:1,b:2/punctual', 'postgresql://u:p@a,b/punctual'];
+  for (const DATABASE_URL of ['db.example:5432', 'http://db/p', 'postgresql:db', lone, ...many]) {
     t.is(problemsOf({ ...needed, DATABASE_URL }).length, 1, DATABASE_URL);
   }
 });
