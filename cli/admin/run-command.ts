@@ -100,11 +100,11 @@ async function explained(error: unknown): Promise<unknown> {
   }
 
   const { isTemporalUnavailable } = await import('../../temporal/connect.ts');
-  const { address } = temporalOptions().connectionOptions;
-  return isTemporalUnavailable(error)
-    ? new CommandError(
-        `Temporal cannot be reached: nothing answers at ${address}, which is TEMPORAL_ADDRESS.`,
-        'unavailable',
-      )
-    : error;
+  if (!isTemporalUnavailable(error)) {
+    return error;
+  }
+
+  const { explainTemporalFailure } = await import('../../temporal/explain-failure.ts');
+  const away = await explainTemporalFailure(temporalOptions())(error);
+  return away ? new CommandError(away.reason, 'unavailable') : error;
 }

@@ -66,7 +66,7 @@ test('the commands work while Temporal is unavailable, and the worker syncs late
   t.is(post?.lag, 1);
 
   const { run } = adminOf(punctual);
-  const reason = /^Temporal cannot be reached: nothing answers at 127\.0\.0\.1:9, .+\n$/v;
+  const reason = /^Temporal cannot be reached at 127\.0\.0\.1:9: .+ Check TEMPORAL_ADDRESS\.\n$/v;
   for (const words of [
     ['post', 'retry-now', '--platform', 'x'],
     ['restore', 'finish'],

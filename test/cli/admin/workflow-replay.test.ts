@@ -105,7 +105,8 @@ test('an invalid or missing history is refused with a reason', async (t) => {
   const away = { ...settings, TEMPORAL_ADDRESS: '127.0.0.1:9' };
   const runs = [
     [await asProcess(path.join(folder, 'text.json'), {}), /holds no history/v],
-    [await asProcess('post-1', away), /cannot be reached: nothing answers at 127\.0\.0\.1:9,/v],
+    [await asProcess('post-1', away), /cannot be reached at 127\.0\.0\.1:9: /v],
+    [await asProcess('post-1', { ...settings, TEMPORAL_TLS: 'true' }), /does not speak TLS/v],
   ] as const;
   for (const [{ code, stdout, stderr }, message] of runs) {
     t.deepEqual([code, stdout], [1, '']);
