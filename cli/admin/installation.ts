@@ -70,7 +70,7 @@ const adoptSecretKey = adminCommand({
 
 const finishRestoredDatabase = adminCommand({
   brief: 'Prepares a database that was restored from a backup; until then workers send nothing',
-  flags: { since: pastTime('When the backup began; found if omitted') },
+  flags: { since: pastTime('When the older backup began; found if omitted and Temporal was kept') },
   takesLong: true,
   run: async ({ orm, openTemporal }, { since = null }) => {
     const temporal = await openTemporal();
@@ -150,7 +150,9 @@ export async function completeRestore(
     emptyIfUnsearchable,
   );
   const { due, at } = await duePosts(orm.em.fork());
-  const { sending, unsent } = await readRuns(client, dueByWorkflow, due);
+  const { sending, ...waiting } = await readRuns(client, dueByWorkflow, due);
+  // With a given time Temporal may have been restored too, to before a post was sent.
+  const unsent = since === null ? waiting.unsent : [];
   const { whole, lackedPosts } = await compareEnded(orm.em.fork(), client, ended);
   const begun = [...ended.filter((id) => !whole.has(id)), ...sending];
   const done = await orm.em

@@ -1,3 +1,4 @@
+import type { ExecutionContext } from 'ava';
 import type { Orm } from '../../db/orm.ts';
 import {
   incrementRestoreCounter,
@@ -65,29 +66,45 @@ test('the count in Temporal never decreases, and is lost with its namespace', as
   t.is(await loadStoredCounter(client, 'another database'), null);
 });
 
-test('a late post that only waited for its turn goes out after "restore finish", without a person', async (t) => {
-  t.timeout(300_000);
+/** A late post that waits for its turn, as `restore finish` finds it, on a database that is known to be older. */
+async function waitingPost(t: ExecutionContext) {
   const punctual = await startApi(t, { networks: fakeNetworks });
   const stop = await startWorkers(t, punctual);
   const client = await newClient(punctual);
   const network = fakeNetwork();
   const channel = await fakeChannel(punctual, client.workspaceId, network);
-  const park = (until: string) =>
-    punctual.orm.em.fork().execute(`update channels set parked_until = ${until}`);
-  await park("now() + interval '1 hour'");
+  const set = (change: string) => punctual.orm.em.fork().execute(`update ${change}`);
+  await set("channels set parked_until = now() + interval '1 hour'");
   const scheduled_at = new Date().toISOString();
   const post = { body: 'waited', channel_ids: [channel], scheduled_at };
   const { id } = (await client.post('/posts', post)).body.post;
   const statusOf = async () => (await client.get(`/posts/${id}`)).body.post.channels[0].status;
   await poll(statusOf, (status) => status === 'retrying');
   await stop();
-  await park('null');
+  await set('channels set parked_until = null');
+  await set('installation set behind_since = now(), beat_at = now()');
+  const finish = async (...flags: string[]) =>
+    (await adminOf(punctual).call('restore', 'finish', ...flags)).data;
+  const end = async () => {
+    await startWorkers(t, punctual);
+    const { outcome, status } = await client.finalPost(id);
+    return { outcome: outcome ?? status, sends: network.sends.length };
+  };
+  return { scheduled_at, finish, end };
+}
 
-  const { data } = await adminOf(punctual).call('restore', 'finish', '--since', scheduled_at);
-  t.like(data, { unconfirmedChannels: 0, syncedPosts: 1 });
-  await startWorkers(t, punctual);
-  t.is((await client.finalPost(id)).status, 'published');
-  t.is(network.sends.length, 1);
+test('a late post that only waited for its turn goes out after "restore finish", without a person', async (t) => {
+  t.timeout(300_000);
+  const { finish, end } = await waitingPost(t);
+  t.like(await finish(), { unconfirmedChannels: 0, syncedPosts: 1 });
+  t.deepEqual(await end(), { outcome: 'published', sends: 1 });
+});
+
+test('after "restore finish --since" no late post goes out: Temporal may have been restored to before its send', async (t) => {
+  t.timeout(300_000);
+  const { scheduled_at, finish, end } = await waitingPost(t);
+  t.like(await finish('--since', scheduled_at), { unconfirmedChannels: 1, syncedPosts: 0 });
+  t.deepEqual(await end(), { outcome: 'unconfirmed', sends: 0 });
 });
 
 test('"restore finish" leaves a draft that was cancelled before it was sent, and counts nothing twice', async (t) => {
