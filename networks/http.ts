@@ -6,6 +6,7 @@ import {
   type EgressResponse,
   type StreamedBody,
 } from '../runtime/egress/egress.ts';
+import { inTurn } from './in-turn.ts';
 import { NetworkError } from './network.ts';
 
 /** Limit for a whole request. Longer than any answer from a healthy server, shorter than an attempt. */
@@ -15,6 +16,8 @@ const uploadTimeoutMs = 200_000;
 /** A page of 40 long statuses has about 300 kB. What is read of accounts and servers is far smaller. */
 const maxBytes = 2 * 1024 * 1024;
 const maxPreparing = 512 * 1024;
+/** To parse and compare two megabytes takes up to 0.1 s, so longer answers than this are read in turn. */
+const longAnswer = 64 * 1024;
 
 /**
  * The purpose of a request, which decides what its failure says about the post:
@@ -67,7 +70,7 @@ export async function sendNetworkRequest(
     (end) => end !== undefined,
   );
   try {
-    return await server.http.request({
+    const response = await server.http.request({
       method,
       url: /^https?:/iv.test(path) ? path : `${server.baseUrl}${path}`,
       headers: {
@@ -82,6 +85,10 @@ export async function sendNetworkRequest(
       ...(ends.length > 0 && { signal: ends.length > 1 ? AbortSignal.any(ends) : ends[0] }),
       ...(purpose === 'create' && server.mayCreate ? { mayStart: server.mayCreate } : {}),
     });
+    if (response.body.length > longAnswer) {
+      await inTurn({ workspaceId: server.baseUrl, signal: AbortSignal.any([]) }, () => undefined);
+    }
+    return response;
   } catch (error) {
     if (error instanceof EgressError && error.cause instanceof NetworkError) {
       throw error.cause; // The file could not be read to its end.

@@ -1,29 +1,8 @@
 import { Parser, type Handler } from 'htmlparser2';
-import { createFairQueue } from '../runtime/concurrency.ts';
+import { inTurn, type Reader } from './in-turn.ts';
 
 /** More than real pages have. The parser's time is quadratic to the depth: half a megabyte of `<b>` takes 35 s. */
 const maxDepth = 256;
-
-/** For whom a text is read, and until when. */
-export type Reader = {
-  readonly workspaceId?: string | undefined;
-  readonly signal: AbortSignal;
-};
-
-const enter = createFairQueue({ all: 1, each: 1 });
-
-/**
- * Runs one piece of work at a time in this process, and other work between two pieces. A workspace can have hundreds of
- * texts read at once that take the processor for 0.4 s each.
- */
-export async function inTurn<T>({ workspaceId = '', signal }: Reader, work: () => T): Promise<T> {
-  const leave = await enter(workspaceId, signal);
-  try {
-    return work();
-  } finally {
-    setImmediate(leave);
-  }
-}
 
 /** In UTF-16 units. */
 const pieceLength = 32 * 1024;

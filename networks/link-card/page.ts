@@ -2,7 +2,8 @@ import { getEncoding } from 'encoding-sniffer';
 import { wholeCharacters } from '../../domain/texts.ts';
 import { createGrowingBuffer } from '../../runtime/bytes.ts';
 import type { Downloader } from '../../runtime/egress/egress.ts';
-import { htmlReader, readHtml, type Reader } from '../read-html.ts';
+import type { Reader } from '../in-turn.ts';
+import { htmlReader, readHtml } from '../read-html.ts';
 
 export type FetchedPage = {
   readonly html: string;

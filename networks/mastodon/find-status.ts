@@ -3,7 +3,8 @@ import { normalized } from '../../domain/texts.ts';
 import { answerReader, comparedText, jsonOf } from '../answer.ts';
 import type { Access } from '../client.ts';
 import type { Connection } from '../network.ts';
-import { inTurn, readHtml, type Reader } from '../read-html.ts';
+import { inTurn, type Reader } from '../in-turn.ts';
+import { readHtml } from '../read-html.ts';
 import { get, type MastodonAnswer } from './client.ts';
 import { applicationSchema, type Status } from './statuses.ts';
 

@@ -1,6 +1,8 @@
 import test from 'ava';
 import { jsonOf } from '../../networks/answer.ts';
 import { findOwn } from '../../networks/find-own.ts';
+import { sendNetworkRequest } from '../../networks/http.ts';
+import type { Egress } from '../../runtime/egress/egress.ts';
 
 test('an answer that takes the parser long is unreadable, and a large page is read', (t) => {
   const read = (text: string) =>
@@ -36,4 +38,22 @@ test('a search of posts ends before the pages of a server fill the memory', asyn
   );
   await t.throwsAsync(search, { message: /too many to search/v });
   t.is(pages, 3);
+});
+
+test('long answers that come at once are read with other work between them', async (t) => {
+  const answer = { status: 200, headers: {}, body: Buffer.alloc(100_000), truncated: false };
+  const http = { request: async () => answer } as unknown as Egress;
+  const asked = { method: 'GET', path: '/', purpose: 'reconcile' } as const;
+  let [turns, isOver] = [0, false];
+  const work = () => {
+    turns += 1;
+    return isOver || setImmediate(work);
+  };
+  work();
+  const read = Array.from({ length: 20 }, async (_, n) => {
+    await sendNetworkRequest({ http, baseUrl: `https://${n % 4}.example` }, asked, 'The server');
+    return turns;
+  });
+  t.is(new Set(await Promise.all(read)).size, 20);
+  isOver = true;
 });
