@@ -1,4 +1,4 @@
-import { byCursor, List, type Paging } from './lists.ts';
+import { byCursor, listOf, type List, type Paging } from './lists.ts';
 import { send, type Call, type CallOptions, type ClientOptions, type Repeat } from './request.ts';
 import type { Answer, Arguments, OperationId, Query, Schemas } from './types.ts';
 import { uploadBody, type UploadFields, type UploadSource } from './uploads.ts';
@@ -9,10 +9,7 @@ type Method<O extends OperationId> = (...args: Arguments<O, CallOptions>) => Pro
 type ListOf<O extends OperationId, Item> = (
   query?: Query<O>,
   options?: CallOptions,
-) => List<Answer<O>, Item, Query<O>>;
-
-/** Time limit of an upload, in milliseconds, as the API's own. */
-const uploadMs = 30 * 60_000;
+) => List<Answer<O>, Item>;
 
 /**
  * A client of the Punctual API. A method returns the API's answer, or throws a `PunctualError` or `ConnectionError`.
@@ -94,12 +91,10 @@ export class Punctual {
     upload: async (
       source: UploadSource,
       fields: UploadFields = {},
-      options: CallOptions = {},
+      options?: CallOptions,
     ): Promise<Answer<'uploadMedia'>> => {
       const body = await uploadBody(source, fields);
-      const call = { method: 'POST', path: '/media', body, repeat: 'by key' } as const;
-      const timeoutMs = this.#options.timeoutMs ?? uploadMs;
-      return this.#send(call, { timeoutMs, ...options });
+      return this.#send({ method: 'POST', path: '/media', body, repeat: 'by key' }, options);
     },
     /** Downloads an image or a video from a public https link into the library. */
     import: this.#method<'importMedia'>('POST /media/import', 'body', 'by key'),
@@ -222,8 +217,8 @@ export class Punctual {
     paging: Paging<Answer<O>, Item, Query<O>>,
   ): ListOf<O, Item> {
     return (given, options) =>
-      new List<Answer<O>, Item, Query<O>>(
-        (query) => this.#send({ method: 'GET', path, query, repeat: 'safe' }, options),
+      listOf(
+        (query: Query<O>) => this.#send({ method: 'GET', path, query, repeat: 'safe' }, options),
         paging,
         given,
       );
@@ -254,9 +249,9 @@ const jsonOf = (value: unknown): Call['body'] =>
 
 /** @throws TypeError for what JSON makes null: a post with such a time would be a draft. */
 function sendable(this: unknown, name: string, value: unknown): unknown {
-  const given = (this as Readonly<Record<string, unknown>>)[name];
-  if ((typeof given === 'number' || given instanceof Date) && !Number.isFinite(Number(given))) {
-    throw new TypeError(`${name} cannot be ${String(given)}.`);
+  const given = (this as Readonly<Record<string, unknown>>)[name]?.valueOf(); // Of a Date, a number.
+  if (typeof given === 'number' && !Number.isFinite(given)) {
+    throw new TypeError(`${name} cannot be ${given}.`);
   }
 
   return value;

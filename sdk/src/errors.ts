@@ -4,17 +4,17 @@ import type { ApiErrorDetail, ErrorCode } from './types.ts';
 export class PunctualError extends Error {
   override readonly name = 'PunctualError';
   /** HTTP status. */
-  readonly status: number;
+  declare readonly status: number;
   /** A code of the API, or `unknown` if something else answered, such as a proxy. Later versions may add codes. */
-  readonly code: ErrorCode | 'unknown' | (string & {});
+  declare readonly code: ErrorCode | 'unknown' | (string & {});
   /** What is wrong with each field. */
-  readonly details: readonly ApiErrorDetail[];
+  declare readonly details: readonly ApiErrorDetail[];
   /** Address of the call. */
-  readonly url: string;
+  declare readonly url: string;
   /** Identifies the call in the service's logs. */
-  readonly requestId: string | null;
+  declare readonly requestId: string | null;
   /** Seconds after which the call may succeed; null if the API did not say. */
-  readonly retryAfterS: number | null;
+  declare readonly retryAfterS: number | null;
 
   constructor(response: Response, body: unknown) {
     const { error, code, details } = (body ?? {}) as {
@@ -29,7 +29,7 @@ export class PunctualError extends Error {
     this.url = response.url;
     this.requestId = response.headers.get('x-request-id');
     const seconds = response.headers.get('retry-after');
-    this.retryAfterS = seconds !== null && /^\d{1,9}$/.test(seconds) ? Number(seconds) : null;
+    this.retryAfterS = /^\d{1,9}$/.test(seconds ?? '') ? Number(seconds) : null;
   }
 }
 
@@ -37,7 +37,7 @@ export class PunctualError extends Error {
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
   /** Whether the call may have had its effect. False for calls that only read. */
-  readonly mayHaveHappened: boolean;
+  declare readonly mayHaveHappened: boolean;
 
   constructor(message: string, mayHaveHappened: boolean, cause: unknown) {
     super(message, { cause });

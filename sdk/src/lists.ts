@@ -6,40 +6,24 @@ export type Paging<Page, Item, Query> = {
 };
 
 /** The first page of a list when it is awaited, and the items of all pages when it is iterated. */
-export class List<Page, Item, Query> implements PromiseLike<Page>, AsyncIterable<Item> {
-  readonly #read: (query: Query) => Promise<Page>;
-  readonly #paging: Paging<Page, Item, Query>;
-  readonly #query: Query;
+export type List<Page, Item> = PromiseLike<Page> & AsyncIterable<Item>;
 
-  constructor(
-    read: (query: Query) => Promise<Page>,
-    paging: Paging<Page, Item, Query>,
-    query: Query = {} as Query,
-  ) {
-    this.#read = read;
-    this.#paging = paging;
-    this.#query = query;
-  }
-
+export const listOf = <Page, Item, Query>(
+  read: (query: Query) => Promise<Page>,
+  { items, next }: Paging<Page, Item, Query>,
+  given: Query = {} as Query,
+): List<Page, Item> => ({
   // oxlint-disable-next-line unicorn/no-thenable -- So that `await` gives the first page.
-  then<Fulfilled = Page, Rejected = never>(
-    onFulfilled?: ((page: Page) => Fulfilled | PromiseLike<Fulfilled>) | null,
-    onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
-  ): Promise<Fulfilled | Rejected> {
-    return this.#read(this.#query).then(onFulfilled, onRejected);
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
-    let query = this.#query;
-    for (let more = true; more;) {
-      const page = await this.#read(query);
-      yield* this.#paging.items(page);
-      const next = this.#paging.next(page, query);
-      query = { ...this.#query, ...next };
-      more = next !== null;
+  then: (onFulfilled, onRejected) => read(given).then(onFulfilled, onRejected),
+  async *[Symbol.asyncIterator]() {
+    for (let change: Partial<Query> | null = {}, query = given; change;) {
+      const page = await read(query);
+      yield* items(page);
+      change = next(page, query);
+      query = { ...given, ...change };
     }
-  }
-}
+  },
+});
 
 /** Paging of the lists that have a `next_cursor`. */
 export const byCursor = <Page extends { readonly next_cursor: string | null }, Item>(

@@ -77,7 +77,7 @@ function headersOf({ apiKey }: ClientOptions, { body, repeat }: Call, options: C
   // Ignored, `{ idempotency_key: … }` would let a post go out twice.
   const { signal: _, timeoutMs: __, idempotencyKey, ...others } = options;
   for (const name of Object.keys(others)) {
-    throw new TypeError(`Unknown option ${name}. Known: signal, timeoutMs, idempotencyKey.`);
+    throw new TypeError(`Unknown option ${name}.`);
   }
 
   const key = idempotencyKey ?? (repeat === 'by key' ? crypto.randomUUID() : undefined);
@@ -106,8 +106,8 @@ async function sendOnce<Result>(
   },
 ): Promise<Result> {
   const { method, body } = call;
-  const usualMs = call.path === '/media/import' ? 660_000 : 60_000; // An import may take ten minutes.
-  const timeout = AbortSignal.timeout(options.timeoutMs ?? client.timeoutMs ?? usualMs);
+  const minutes = typeof body?.value === 'object' ? 30 : call.path === '/media/import' ? 11 : 1; // As the API's own.
+  const timeout = AbortSignal.timeout(options.timeoutMs ?? client.timeoutMs ?? minutes * 60_000);
   const signal = options.signal ? AbortSignal.any([options.signal, timeout]) : timeout;
   const url = addressOf(client, call);
   // `duplex` is required for a stream, and missing in the types of browsers.
@@ -127,9 +127,9 @@ async function sendOnce<Result>(
       throw error;
     }
 
-    const what = timeout.aborted ? 'got no answer in time' : 'got no complete answer';
-    const called = `${method} ${url.origin}${url.pathname}`;
-    throw new ConnectionError(`${called} ${what}.`, method !== 'GET', error);
+    const missing = timeout.aborted ? 'answer in time' : 'complete answer';
+    const message = `${method} ${url.origin}${url.pathname} got no ${missing}.`;
+    throw new ConnectionError(message, method !== 'GET', error);
   }
 }
 

@@ -16,7 +16,7 @@ export async function uploadBody(source: UploadSource, fields: UploadFields = {}
   }
 
   if (typeof source !== 'string' && !(source instanceof Blob)) {
-    throw new TypeError('Pass a path, a Blob, such as new Blob([buffer]), or a web stream.');
+    throw new TypeError('Pass a path, a Blob or a web stream.');
   }
 
   const form = new FormData();
@@ -41,13 +41,13 @@ async function openFile(path: string): Promise<Blob> {
   };
   const fs = process?.getBuiltinModule?.('node:fs');
   if (!fs) {
-    throw new TypeError('This runtime opens no files by path (Node does from 20.16). Pass a Blob.');
+    throw new TypeError('Pass a Blob: this runtime opens no paths (Node does from 20.16).');
   }
 
   try {
     return await fs.openAsBlob(path);
   } catch (error) {
-    throw new Error(`${path} cannot be opened. Give the path of a file.`, { cause: error });
+    throw new Error(`${path} cannot be opened.`, { cause: error });
   }
 }
 

@@ -26,9 +26,7 @@ export async function verifyWebhook(
   { nowMs = Date.now() }: { readonly nowMs?: number } = {},
 ): Promise<WebhookEvent> {
   if (!secret) {
-    throw new WebhookError(
-      'The secret is empty: pass the signing secret of the endpoint (whsec_…).',
-    );
+    throw new WebhookError('Pass the signing secret of the endpoint (whsec_…).');
   }
 
   if (typeof body !== 'string' && !ArrayBuffer.isView(body)) {
@@ -41,24 +39,21 @@ export async function verifyWebhook(
   if (!(Math.abs(nowMs / 1000 - Number(timestamp)) <= 300)) {
     throw new WebhookError(
       timestamp === ''
-        ? 'The request has no Service-Timestamp, so it is not from Punctual.'
+        ? 'The request has no Service-Timestamp.'
         : 'Service-Timestamp is more than five minutes off: the request is old, or a clock is wrong.',
     );
   }
 
-  const encoder = new TextEncoder();
-  const bytes = typeof body === 'string' ? encoder.encode(body) : body;
-  const prefix = encoder.encode(`${timestamp}.`);
-  const signed = new Uint8Array(prefix.length + bytes.length);
-  signed.set(prefix);
-  signed.set(bytes, prefix.length);
+  const signed = await new Blob([`${timestamp}.`, body]).arrayBuffer();
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
   const { subtle } = crypto;
-  const key = await subtle.importKey('raw', encoder.encode(secret), algorithm, false, ['verify']);
+  const key = await subtle.importKey('raw', new TextEncoder().encode(secret), algorithm, false, [
+    'verify',
+  ]);
   for (const name of ['service-signature', 'service-signature-next']) {
     const signature = bytesOf(header(headers, name));
     if (signature && (await subtle.verify('HMAC', key, signature, signed))) {
-      return JSON.parse(new TextDecoder().decode(bytes)) as WebhookEvent;
+      return JSON.parse(await new Response(body).text()) as WebhookEvent;
     }
   }
 
