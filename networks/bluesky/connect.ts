@@ -176,7 +176,8 @@ type Named = {
 
 /**
  * The handle to display. A server may claim any handle for its accounts, so a handle that is proved neither by the
- * server's own name nor by the resolver is followed by the server: `me.example (pds.example)`.
+ * server's own name nor by the resolver is followed by the server: `me.example (pds.example)`. In place of a text that
+ * is no handle, and may hide the server by blanks, is the DID.
  */
 export async function shownHandle(
   http: Egress,
@@ -189,7 +190,7 @@ export async function shownHandle(
   const isProved =
     isName.test(name) &&
     (isOwnName || isReserved(name) || (await didBehind(name, http, resolverUrl)) === did);
-  return isProved ? handle : `${handle} (${host})`;
+  return isProved ? handle : `${isName.test(name) ? handle : did} (${host})`;
 }
 
 const isName = /^[a-z0-9\-]+(?:\.[a-z0-9\-]+)+$/v;

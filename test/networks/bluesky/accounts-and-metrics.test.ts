@@ -123,7 +123,9 @@ test('a handle that a server claims is shown alone only if it is verified', asyn
     ['me.pds.example', null, 'me.pds.example'],
     ['pds.example', null, 'pds.example'],
     ['evilpds.example', null, 'evilpds.example (pds.example)'],
-    ['famous.example  .test', null, 'famous.example  .test (pds.example)'],
+    ['famous.example  .test', null, `${did} (pds.example)`],
+    [`famous.example${'\u2800'.repeat(99)}`, null, `${did} (pds.example)`],
+    ['famous.example (bsky.social)', null, `${did} (pds.example)`],
   ] as const;
   for (const [handle, resolves, shown] of cases) {
     const http = outside({
