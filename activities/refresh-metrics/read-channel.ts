@@ -115,7 +115,8 @@ async function handleReadFailure(
   batch: readonly DueRow[],
   rest: readonly DueRow[],
 ): Promise<boolean> {
-  if (isDatabaseUnavailable(error)) {
+  // A server that is away has the codes of a database that is away among its causes.
+  if (!(error instanceof NetworkError) && isDatabaseUnavailable(error)) {
     throw error;
   }
 

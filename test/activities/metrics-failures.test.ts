@@ -54,9 +54,13 @@ test('a network that does not respond keeps the last metrics and their time, and
   const channel = await newChannel(t);
   const post = await readOnce(channel);
   const before = await post.row();
-  channel.network.onRead = refusing(says('network_unavailable'));
-  t.deepEqual(await channel.refresh(), { ...nothing, failed: 1 });
-  t.deepEqual(await post.row(), { ...before, nextAt: after(channel, 15 * minute) });
+  const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+  for (const cause of [undefined, refused]) {
+    channel.network.onRead = refusing(says('network_unavailable', { cause }));
+    await post.makeDue();
+    t.deepEqual(await channel.refresh(), { ...nothing, failed: 1 });
+    t.deepEqual(await post.row(), { ...before, nextAt: after(channel, 15 * minute) });
+  }
   t.like(await channelRow(channel), { state: 'connected' });
 
   channel.network.onRead = () => undefined;
