@@ -83,7 +83,9 @@ async function openTemporal(): Promise<Temporal> {
 /** An error that the message explains needs no stack trace: refusals, wrong settings, a service that is away. */
 async function explained(error: unknown): Promise<unknown> {
   if (error instanceof AppError || error instanceof NetworkError) {
-    return new CommandError(error.message, error.code);
+    const { cause, code } = error;
+    const reason = code === 'unavailable' && cause instanceof Error ? ` (${cause.message})` : '';
+    return new CommandError(`${error.message}${reason}`, code);
   }
 
   if (error instanceof OtherSecretKeyError) {

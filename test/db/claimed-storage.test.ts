@@ -49,6 +49,8 @@ test('a process with a wrong media folder does not start until that folder is ad
 
   const away = { PUNCTUAL_S3_BUCKET: 'media', PUNCTUAL_S3_ENDPOINT: 'http://127.0.0.1:1' };
   const keys = { AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x' };
+  const tried = await runAdmin(['storage', 'adopt'], { ...settings, ...away, ...keys });
+  t.regex(tried.stderr, /media storage does not answer.+ECONNREFUSED/v);
   const lost = await startApiProcess(t, { ...settings, ...away, ...keys });
   await poll(
     () => Promise.resolve(lost.log()),
