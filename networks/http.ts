@@ -33,6 +33,8 @@ export type Purpose = 'prepare' | 'upload' | 'create' | 'reconcile' | 'remove';
 export type ServerAccess = {
   readonly http: Egress;
   readonly baseUrl: string;
+  /** Of the account, if one is asked for. */
+  readonly workspaceId?: string | undefined;
   readonly signal?: AbortSignal;
   readonly stopping?: AbortSignal | undefined;
   readonly mayCreate?: () => boolean;
@@ -86,7 +88,8 @@ export async function sendNetworkRequest(
       ...(purpose === 'create' && server.mayCreate ? { mayStart: server.mayCreate } : {}),
     });
     if (response.body.length > longAnswer) {
-      await inTurn({ workspaceId: server.baseUrl, signal: AbortSignal.any([]) }, () => undefined);
+      const { workspaceId = server.baseUrl } = server;
+      await inTurn({ workspaceId, signal: AbortSignal.any([]) }, () => undefined);
     }
     return response;
   } catch (error) {

@@ -50,10 +50,13 @@ test('long answers that come at once are read with other work between them', asy
     return isOver || setImmediate(work);
   };
   work();
-  const read = Array.from({ length: 20 }, async (_, n) => {
-    await sendNetworkRequest({ http, baseUrl: `https://${n % 4}.example` }, asked, 'The server');
+  const read = async (workspaceId: string, host: number | string) => {
+    const server = { http, baseUrl: `https://${host}.example`, workspaceId };
+    await sendNetworkRequest(server, asked, 'The server');
     return turns;
-  });
-  t.is(new Set(await Promise.all(read)).size, 20);
+  };
+  const ofOne = Array.from({ length: 20 }, (_, host) => read('one', host));
+  t.true((await read('another', 'other')) < 10, 'another workspace waits for one answer, not all');
+  t.is(new Set(await Promise.all(ofOne)).size, 20);
   isOver = true;
 });
