@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { isDatabaseUnavailable } from '../db/database-errors.ts';
 import type { Em, Orm } from '../db/orm.ts';
 import type { PostMetricsRequest, PostToSync } from '../domain/to-sync.ts';
 import { describeError, type Logger } from '../runtime/logger.ts';
@@ -8,7 +9,7 @@ import {
   type RefreshMetricsInput,
 } from '../workflows/messages.ts';
 import { ofWorkspace } from '../workflows/search-attributes.ts';
-import { underDeadline } from './connect.ts';
+import { isTemporalUnavailable, underDeadline } from './connect.ts';
 import { startSearchable } from './ensure-search-attributes.ts';
 import { syncPost } from './sync-post.ts';
 
@@ -18,15 +19,22 @@ const maxInFlight = 100;
 /** Syncs committed rows with Temporal after the API has responded. Returns at once; the relay retries failed syncs. */
 export function backgroundSync(client: Client, orm: Orm, log: Logger) {
   const inFlight = new Set<Promise<void>>();
+  let isAway = false;
   const begin = (row: object, sync: (em: Em) => Promise<void>): void => {
     if (inFlight.size >= maxInFlight) {
       return;
     }
 
     const syncing = sync(orm.em.fork())
+      .then(() => {
+        isAway = false;
+      })
       .catch((error: unknown) => {
+        // One line for an outage, not one for each post.
+        const level = isAway ? 'debug' : 'warn';
+        isAway = isTemporalUnavailable(error) || isDatabaseUnavailable(error);
         const why = describeError(error);
-        log.warn(
+        log[level](
           { ...row, error: why },
           'sync failed, the relay retries, unless the post was deleted',
         );

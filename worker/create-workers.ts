@@ -183,9 +183,8 @@ export function temporalLogger(log: Logger): TemporalLogger {
       return;
     }
 
-    log[level.toLowerCase() as Lowercase<typeof level>](
-      { temporal: { ...rest, error: name } },
-      message,
-    );
+    // In an outage each poll repeats its call, hundreds of times a minute; `/readyz` and `/status` tell it.
+    const severity = message.startsWith('gRPC call ') ? 'debug' : level.toLowerCase();
+    log[severity as Lowercase<typeof level>]({ temporal: { ...rest, error: name } }, message);
   });
 }

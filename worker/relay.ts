@@ -81,7 +81,7 @@ function relayOutbox(
         backoff.add(id, isUnavailableError(error) ? 'away' : 'refused');
       }
     });
-    report(log, outbox, failures);
+    report(log, outbox, failures, backoff);
     return { synced, isAway: isAway() };
   });
 }
@@ -96,7 +96,12 @@ async function takeRelaySlot(em: Em, { name }: Outbox): Promise<boolean> {
   return slots.length > 0;
 }
 
-function report(log: Logger, { name }: Outbox, failures: readonly Failure[]): void {
+function report(
+  log: Logger,
+  { name }: Outbox,
+  failures: readonly Failure[],
+  { isFirstOfOutage }: RelayOptions['backoff'],
+): void {
   const tell = (those: readonly Failure[], message: string): void => {
     for (const { id, error } of those) {
       log.warn({ [name]: id, error: describeError(error) }, message);
@@ -107,8 +112,10 @@ function report(log: Logger, { name }: Outbox, failures: readonly Failure[]): vo
   const unread = failures.filter(({ error }) => isDatabaseUnavailable(error));
   const later = `this ${name} and others are synced later`;
   tell(refused, `Temporal refused to sync a ${name}`);
-  tell(away.slice(0, 1), `Temporal did not answer: ${later}`);
-  tell(unread.slice(0, 1), `the database did not answer: ${later}`);
+  if (away.length + unread.length > 0 && isFirstOfOutage()) {
+    tell(away.slice(0, 1), `Temporal did not answer: ${later}`);
+    tell(unread.slice(0, 1), `the database did not answer: ${later}`);
+  }
 }
 
 const isUnavailableError = (error: unknown): boolean =>
@@ -142,7 +149,14 @@ const longestWaitMs = 60_000;
 /** Backoff of rows that failed to sync, so that they do not delay others. @param now A clock in milliseconds. */
 export function retryBackoff(now: () => number = Date.now) {
   const rows = new Map<string, { readonly untilMs: number; readonly waitMs: number }>();
+  let isAway = false;
   return {
+    /** One line for an outage, not one for each second of it. */
+    isFirstOfOutage: (): boolean => {
+      const isFirst = !isAway;
+      isAway = true;
+      return isFirst;
+    },
     ids: (): string[] => {
       for (const [id, { untilMs }] of rows) {
         if (untilMs + longestWaitMs < now()) {
@@ -158,6 +172,9 @@ export function retryBackoff(now: () => number = Date.now) {
       const waitMs = why === 'away' ? firstWaitMs : Math.min(before * 2, longestWaitMs);
       rows.set(id, { untilMs: now() + waitMs, waitMs });
     },
-    release: (id: string): void => void rows.delete(id),
+    release: (id: string): void => {
+      rows.delete(id);
+      isAway = false;
+    },
   };
 }

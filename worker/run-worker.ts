@@ -42,6 +42,9 @@ import { metricsSchedule, keepScheduled, untilOwned } from './schedules.ts';
 
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
+/** Without `forward`, Temporal's core writes lines of its own, which are not JSON. */
+const telemetryOptions = { logging: { forward: {} } };
+
 /** Runs a worker until a signal stops it. @param adapt The chaos suite injects faults there. */
 export async function runWorker(
   adapt: (deps: ActivityDeps) => ActivityDeps = (deps) => deps,
@@ -54,7 +57,7 @@ export async function runWorker(
   const stop = untilStopSignal();
   let polling = false;
   void stop.then(() => polling || process.exit(0)); // Nothing is running yet.
-  Runtime.install({ logger: temporalLogger(log), shutdownSignals: [] });
+  Runtime.install({ logger: temporalLogger(log), telemetryOptions, shutdownSignals: [] });
 
   const orm = createOrm(config.databaseUrl, { poolSize: config.databasePoolSize });
   const services = composeServices(config, opened, { orm, guardsNetworks: true });

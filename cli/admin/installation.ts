@@ -129,7 +129,7 @@ export async function completeRestore(
   if (since === null && behindSince === null && known <= count) {
     throw new AppError(
       'invalid_request',
-      'The database is not older than its workflows, so nothing was changed. If it was restored (from a backup that is younger than two minutes, or with an empty Temporal), give the time at which the backup began: --since 2027-03-01T03:00:00Z.',
+      'The database is not older than its workflows, so nothing was changed. If it was restored (from a backup that is younger than two minutes, or beside a Temporal that was lost or restored), give the time at which the older backup began: --since 2027-03-01T03:00:00Z.',
     );
   }
 

@@ -29,6 +29,7 @@ async function workerBehindGate(t: ExecutionContext) {
   const start = (databaseUrl: string): WorkerProcess =>
     spawnWorker(t, { ...punctual, databaseUrl, temporalEnv }, [], undefined, {
       PUNCTUAL_WORKER_HEALTH_PORT: String(port),
+      LOG_LEVEL: 'debug',
     });
   const behind = throughGate(punctual.databaseUrl, gate);
   const ask = (path: string) => rawCall(`http://127.0.0.1:${port}${path}`);
@@ -60,6 +61,11 @@ test('a worker is alive from its start, and ready while it polls and its databas
     ({ status }) => status === 503,
   );
   t.like(body, { ready: false, postgresql: 'ok', temporal: 'does not answer' });
+  // Each poll repeats its call: hundreds of lines a minute, which only `debug` shows.
+  const repeated = /^.*gRPC call poll.*$/mv;
+  const output = () => Promise.resolve(worker.output());
+  const [line = ''] = repeated.exec(await poll(output, (text) => repeated.test(text))) ?? [];
+  t.is(JSON.parse(line).level, 20);
   await temporal.open();
   await poll(
     () => ask('/readyz'),

@@ -2,6 +2,8 @@ import { version } from '../../../runtime/version.ts';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import type { ExecutionContext } from 'ava';
+import type { Logger } from '../../../runtime/logger.ts';
+import { backgroundSync } from '../../../temporal/background-sync.ts';
 import { startRelay } from '../../../worker/relay.ts';
 import { newClient, type Client } from '../../support/client.ts';
 import { poll } from '../../support/poll.ts';
@@ -67,6 +69,33 @@ const syncedRevision = async ({ orm }: Punctual, id: string): Promise<number | u
   const [row] = await orm.em.fork().execute<{ synced_revision: number }[]>(sql, [id]);
   return row?.synced_revision;
 };
+
+test('an outage of Temporal is one line in the log of an API, not one for each post', async (t) => {
+  const { punctual, client, channel, gate } = await apiBehindGate(t);
+  const postId = await schedule(t, client, channel);
+  const known = () => syncedRevision(punctual, postId);
+  await poll(known, (revision) => revision === 1);
+  const of = { workspaceId: client.workspaceId, postId };
+  const post = { ...of, status: 'scheduled', revision: 1, dueAt };
+  const lines: unknown[] = [];
+  const log = { warn: (line: unknown) => lines.push(line), debug: () => undefined };
+  const { client: temporal } = punctual.temporal;
+  const sync = backgroundSync(temporal, punctual.orm, log as unknown as Logger);
+  const handle = temporal.workflow.getHandle(`post-${postId}`);
+  for (const outage of [1, 2]) {
+    await gate.close();
+    for (let count = 0; count < 3; count += 1) {
+      sync.syncPost(post);
+      await sync.drain();
+    }
+
+    t.is(lines.length, outage);
+    await gate.open();
+    await poll(() => handle.describe().then(Boolean, () => false), Boolean);
+    sync.syncPost(post);
+    await sync.drain();
+  }
+});
 
 test('a post is accepted at once while Temporal is unavailable, and has its workflow soon afterwards', async (t) => {
   const { punctual, client, channel, gate } = await apiBehindGate(t);
