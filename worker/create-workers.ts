@@ -14,6 +14,7 @@ import {
 } from '@temporalio/worker';
 import type { ActivityDeps } from '../activities/deps.ts';
 import { createActivities } from '../activities/index.ts';
+import { SupersededError } from '../db/ledger/intents.ts';
 import { mostOnNetwork } from '../domain/pacing.ts';
 import { type Logger, describeError } from '../runtime/logger.ts';
 import { retryUntilReady } from '../runtime/process.ts';
@@ -134,6 +135,11 @@ export const redactErrors =
             }
 
             throw error;
+          }
+
+          if (error instanceof SupersededError) {
+            log.info({ ...where, code: 'superseded' }, 'activity failed');
+            throw ApplicationFailure.create({ type: 'superseded', message: error.message });
           }
 
           log.error(

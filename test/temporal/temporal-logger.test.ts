@@ -4,6 +4,7 @@ import type { ActivityExecuteInput } from '@temporalio/worker';
 import test from 'ava';
 import pino from 'pino';
 import type { Logger } from '../../runtime/logger.ts';
+import { SupersededError } from '../../db/ledger/intents.ts';
 import { temporalLogger, redactErrors } from '../../worker/create-workers.ts';
 import { deliveryFailure, postFailure } from '../../workflows/details.ts';
 import { testLog } from '../support/temporal.ts';
@@ -61,6 +62,17 @@ for (const type of ['paced', 'endpoint_busy', 'too_early']) {
     t.deepEqual(lines, []);
   });
 }
+
+test('an attempt that a change of the post or a newer attempt overtook is no error in the log', async (t) => {
+  const lines: string[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(line) });
+  const failure = await redacted(new SupersededError('Another attempt is sending.'), log);
+  t.like(failure, { type: 'superseded', nonRetryable: false });
+  t.like(
+    lines.map((line) => JSON.parse(line)),
+    [{ level: 30, code: 'superseded', post: '7' }],
+  );
+});
 
 test('another failure of a workflow is a warning without the message of its error', (t) => {
   t.deepEqual(logged(new TypeError('the text of a post')), [
