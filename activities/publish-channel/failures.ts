@@ -89,7 +89,8 @@ function logFault(
   { postId, channelId }: Pick<PublishJob, 'postId' | 'channelId'>,
   error: unknown,
 ): void {
-  const where = { workflow: activityInfo().workflowExecution?.workflowId, postId, channelId };
+  const workflow = activityInfo().workflowExecution?.workflowId;
+  const where = { workflow, post: postId, channel: channelId };
   log.error(
     { ...where, error: describeError(error) },
     'internal error while publishing or removing a post, the attempt is retried',

@@ -152,7 +152,7 @@ export async function readFollowers(
     );
   } catch (error) {
     deps.log.info(
-      { channelId, error: describeError(error) },
+      { channel: channelId, error: describeError(error) },
       'could not read followers of a channel',
     );
   }

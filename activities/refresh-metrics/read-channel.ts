@@ -167,12 +167,12 @@ function untilOf({ code, retryAtMs }: NetworkError, isLost: boolean, nowMs: numb
 }
 
 function logFailure({ log }: ActivityDeps, account: ReadAccount, error: unknown): void {
-  const { platform, channelId } = account;
+  const where = { network: account.platform, channel: account.channelId };
   if (error instanceof NetworkError && error.code !== 'internal') {
-    log.info({ platform, channelId, code: error.code }, 'metrics of a channel could not be read');
+    log.info({ ...where, code: error.code }, 'metrics of a channel could not be read');
   } else {
     log.error(
-      { platform, channelId, error: describeError(error) },
+      { ...where, error: describeError(error) },
       'internal error while reading metrics of a channel, the read is retried',
     );
   }

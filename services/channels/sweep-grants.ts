@@ -73,8 +73,8 @@ async function refresh(
     if (error instanceof NetworkError && error.code === 'access_lost') {
       await endAccess(deps, channel, error.message);
     } else {
-      const { channelId, platform } = channel;
-      deps.log.info({ channelId, platform, error: describeError(error) }, 'grant not refreshed');
+      const where = { network: channel.platform, channel: channel.channelId };
+      deps.log.info({ ...where, error: describeError(error) }, 'grant not refreshed');
     }
 
     return false;
