@@ -35,11 +35,12 @@ const postSchema = having(
 
 type OwnPost = Value<typeof postSchema>;
 
+/** `meta` is required: X also sends nothing but `errors` with status 200, which says nothing about the posts. */
 const readOwnPosts = answerReader(
-  mayHave({
-    data: listOf(postSchema),
-    meta: mayHave({ next_token: { type: 'string', minLength: 1, maxLength: 1000 } }),
-  }),
+  having(
+    { meta: mayHave({ next_token: { type: 'string', minLength: 1, maxLength: 1000 } }) },
+    { data: listOf(postSchema) },
+  ),
 );
 
 /** X charges one read per post in a response, and nothing for a page. */

@@ -99,6 +99,7 @@ test('a lookup whose answer is incomplete proves nothing', async (t) => {
   for (const body of [
     JSON.stringify({ data: [{ id: '5', text: 'Hi' }] }),
     JSON.stringify({ data: [{ id: 'x', text: 'Hi', conversation_id: '5' }] }),
+    JSON.stringify({ errors: [{ title: 'Not Found Error' }] }),
     '<html>',
   ]) {
     proxy.plan(timeline, { kind: 'overruled', answer: { status: 200, body } });
