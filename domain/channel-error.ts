@@ -91,8 +91,8 @@ export const channelErrors = {
   too_late: {
     canRetryLater: false,
     retryable: true,
-    advice: 'A day has passed since its time. Retry the post if it is still to go out.',
-    meaning: 'A day has passed since the time of the post. Retry if it is still to go out.',
+    advice: 'It cannot go out within a day of its time. Retry the post if it is still to go out.',
+    meaning: 'The post could not go out within a day of its time. Retry if it is still to go out.',
   },
   cancelled: {
     canRetryLater: false,

@@ -134,7 +134,10 @@ test('a limit beyond the publish window of a post fails that post, and holds for
   t.deepEqual((await second.row()).retryAt, new Date('2026-05-02T13:00:00Z'));
   const row = await first.row();
   t.is(row.errorCode, 'too_late');
-  t.regex(row.error ?? '', /^Slowly\. A day has passed since its time\. Retry the post /v);
+  t.regex(
+    row.error ?? '',
+    /^Slowly\. It cannot go out within a day of its time\. Retry the post /v,
+  );
 });
 
 /** Posts whose due times are a second apart, all overdue by more than a minute. */

@@ -159,7 +159,7 @@ test('posts whose first attempt comes days late all fail', async (t) => {
     t.is((await steps.finalize(post, go)).status, 'failed');
     const [channel] = (await steps.show(post)).channels;
     t.like(channel, { status: 'failed', error_code: 'too_late' });
-    t.regex(channel?.error ?? '', /A day has passed since its time\. Retry the post/v);
+    t.regex(channel?.error ?? '', /It cannot go out within a day of its time\. Retry the post/v);
   }
 
   t.deepEqual(network.sends, []);
