@@ -6,24 +6,26 @@ export type Paging<Page, Item, Query> = {
 };
 
 /** The first page of a list when it is awaited, and the items of all pages when it is iterated. */
-export type List<Page, Item> = PromiseLike<Page> & AsyncIterable<Item>;
+export type List<Page, Item> = Promise<Page> & AsyncIterable<Item>;
 
 export const listOf = <Page, Item, Query>(
   read: (query: Query) => Promise<Page>,
   { items, next }: Paging<Page, Item, Query>,
   given: Query = {} as Query,
-): List<Page, Item> => ({
-  // oxlint-disable-next-line unicorn/no-thenable -- So that `await` gives the first page.
-  then: (onFulfilled, onRejected) => read(given).then(onFulfilled, onRejected),
-  async *[Symbol.asyncIterator]() {
-    for (let change: Partial<Query> | null = {}, query = given; change;) {
-      const page = await read(query);
-      yield* items(page);
-      change = next(page, query);
-      query = { ...given, ...change };
-    }
-  },
-});
+): List<Page, Item> =>
+  // Has `catch` and `finally` too, which call `then`. Nothing is read before one of them.
+  Object.assign(Object.create(Promise.prototype) as Promise<Page>, {
+    // oxlint-disable-next-line unicorn/no-thenable -- So that `await` gives the first page.
+    then: (...handlers: Parameters<Promise<Page>['then']>) => read(given).then(...handlers),
+    async *[Symbol.asyncIterator]() {
+      for (let change: Partial<Query> | null = {}, query = given; change;) {
+        const page = await read(query);
+        yield* items(page);
+        change = next(page, query);
+        query = { ...given, ...change };
+      }
+    },
+  });
 
 /** Paging of the lists that have a `next_cursor`. */
 export const byCursor = <Page extends { readonly next_cursor: string | null }, Item>(

@@ -127,7 +127,8 @@ async function sendOnce<Result>(
       throw error;
     }
 
-    const missing = timeout.aborted ? 'answer in time' : 'complete answer';
+    const isWhole = error instanceof SyntaxError; // From a web page, or with `format: 'csv'`.
+    const missing = isWhole ? 'JSON' : timeout.aborted ? 'answer in time' : 'complete answer';
     const message = `${method} ${url.origin}${url.pathname} got no ${missing}.`;
     throw new ConnectionError(message, method !== 'GET', error);
   }

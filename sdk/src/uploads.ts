@@ -8,29 +8,29 @@ export type UploadFields = Omit<Schemas['NewMediaFile'], 'file'>;
 
 type Body = NonNullable<Call['body']>;
 
-/** The multipart body of an upload. */
+/** The multipart body of an upload. Not `FormData`: where a file cannot be read to its end, Node's ends the process. */
 export async function uploadBody(source: UploadSource, fields: UploadFields = {}): Promise<Body> {
-  const texts = Object.entries(fields).filter(([, text]) => text !== undefined);
-  if (source instanceof ReadableStream) {
-    return streamed(source, texts);
-  }
-
-  if (typeof source !== 'string' && !(source instanceof Blob)) {
+  const content = typeof source === 'string' ? await openFile(source) : source;
+  if (!(content instanceof ReadableStream) && !(content instanceof Blob)) {
     throw new TypeError('Pass a path, a Blob or a web stream.');
   }
 
-  const form = new FormData();
-  for (const [name, text] of texts) {
-    form.set(name, text);
-  }
-
-  if (typeof source === 'string') {
-    form.set('file', await openFile(source), source.split(/[/\\]/).at(-1));
-  } else {
-    form.set('file', source);
-  }
-
-  return { value: form };
+  const { name = 'file' } = content as { readonly name?: string }; // Of a File.
+  const given = typeof source === 'string' ? source.replace(/^.*[\/\\]/sv, '') : name;
+  const fileName = given.replaceAll(/["\r\n]/gv, encodeURIComponent);
+  const boundary = crypto.randomUUID();
+  const part = (disposition: string): string =>
+    `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n`;
+  const head = [
+    ...Object.entries(fields)
+      .filter(([, text]) => text !== undefined)
+      .map(([field, text]) => `${part(`name="${field}"`)}\r\n${text}\r\n`),
+    `${part(`name="file"; filename="${fileName}"`)}Content-Type: application/octet-stream\r\n\r\n`,
+  ].join('');
+  const tail = `\r\n--${boundary}--\r\n`;
+  const value =
+    content instanceof Blob ? new Blob([head, content, tail]) : framed(head, content, tail);
+  return { value, type: `multipart/form-data; boundary=${boundary}` };
 }
 
 async function openFile(path: string): Promise<Blob> {
@@ -45,31 +45,24 @@ async function openFile(path: string): Promise<Blob> {
   }
 
   try {
-    return await fs.openAsBlob(path);
+    const file = await fs.openAsBlob(path);
+    await file.slice(0, 1).arrayBuffer(); // Fails for a folder.
+    return file;
   } catch (error) {
     throw new Error(`${path} cannot be opened.`, { cause: error });
   }
 }
 
-/** Without `FormData`, which would need the whole content in memory. */
-function streamed(
+function framed(
+  head: string,
   content: ReadableStream<Uint8Array>,
-  texts: readonly (readonly [string, string])[],
-): Body {
-  const boundary = crypto.randomUUID();
-  const part = (disposition: string): string =>
-    `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n`;
-  const head = [
-    ...texts.map(([name, text]) => `${part(`name="${name}"`)}\r\n${text}\r\n`),
-    `${part('name="file"; filename="file"')}Content-Type: application/octet-stream\r\n\r\n`,
-  ].join('');
+  tail: string,
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  const frame = new TransformStream<Uint8Array, Uint8Array>({
-    start: (out) => out.enqueue(encoder.encode(head)),
-    flush: (out) => out.enqueue(encoder.encode(`\r\n--${boundary}--\r\n`)),
-  });
-  return {
-    value: content.pipeThrough(frame),
-    type: `multipart/form-data; boundary=${boundary}`,
-  };
+  return content.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      start: (out) => out.enqueue(encoder.encode(head)),
+      flush: (out) => out.enqueue(encoder.encode(tail)),
+    }),
+  );
 }

@@ -1,7 +1,7 @@
 import { pause, type CallOptions } from './request.ts';
 import type { Post } from './types.ts';
 
-export type WaitOptions = Pick<CallOptions, 'signal' | 'timeoutMs'> & {
+export type WaitOptions = Pick<CallOptions, 'signal'> & {
   /** Is given each state that is read, also the last one. */
   readonly onPost?: (post: Post) => void;
 };

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { openAsBlob } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { appendFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConnectionError, Punctual, PunctualError } from '../../sdk/src/index.ts';
 import { ourDocument } from '../support/contract.ts';
@@ -191,6 +191,9 @@ test('a list gives a page when awaited and everything when iterated', async (t) 
     ['a', 'b', 'c'],
   );
   t.is((await allOf(punctual.events.list({ limit: 1 }))).length, 0);
+  t.deepEqual(await list.catch(() => null), await list.finally(() => null));
+  const csv = punctual.analytics.posts({ format: 'csv' });
+  await t.throwsAsync(csv, { instanceOf: ConnectionError, message: /got no JSON\.$/v });
 });
 
 test('a file is uploaded from a path, a Blob and a stream', async (t) => {
@@ -213,4 +216,15 @@ test('a file is uploaded from a path, a Blob and a stream', async (t) => {
     ],
   );
   await t.throwsAsync(punctual.media.upload('nowhere.png'), { message: /nowhere\.png/v });
+});
+
+test('a folder, and a file that changes while it is sent, fail in the call and not in the process', async (t) => {
+  const { punctual } = await newSdk(t);
+  const folder = await temporaryFolder(t);
+  const file = path.join(folder, 'dot.png');
+  await writeFile(file, await picture('png'));
+  const changed = await openAsBlob(file);
+  await appendFile(file, 'x');
+  await t.throwsAsync(punctual.media.upload(folder), { message: /cannot be opened\.$/v });
+  await t.throwsAsync(punctual.media.upload(changed), { instanceOf: ConnectionError });
 });
