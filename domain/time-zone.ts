@@ -23,7 +23,8 @@ export function unknownTimeZone(name: string, path: Path): AppError {
   const city = `/${name.trim().replaceAll(' ', '_').toLowerCase()}`;
   const zones = Intl.supportedValuesOf('timeZone');
   const nearest = zones.find((zone) => zone.toLowerCase().endsWith(city)) ?? 'Europe/Berlin';
-  const message = `is not a known time zone: ${JSON.stringify(name)}. Give an IANA name, such as ${nearest}`;
+  const sign = path === '?timezone' && / \d/v.test(name) ? '; in a query, write + as %2B' : '';
+  const message = `is not a known time zone: ${JSON.stringify(name)}. Give an IANA name, such as ${nearest}${sign}`;
   return wrongValue(path, message);
 }
 

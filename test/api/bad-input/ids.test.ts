@@ -99,4 +99,7 @@ test('every time in a query is taken without seconds, and a plus that came as a 
     t.regex(bare.body.error, /write \+ as %2B/v, path);
     t.true((await client[method](`${path}2026-11-01T00:00%2B01:00`)).status < 300, path);
   }
+
+  const { body } = await client.get('/analytics?timezone=Etc/GMT+2');
+  t.regex(body.error, /write \+ as %2B/v);
 });
