@@ -1,6 +1,6 @@
 /** Names that other services use, by the name here. */
 const synonyms: Readonly<Record<string, readonly string[]>> = {
-  body: ['text', 'content', 'message', 'caption', 'tweet', 'commentary'],
+  body: ['text', 'content', 'message', 'caption', 'tweet', 'commentary', 'hashtags'],
   text: ['body', 'content', 'message', 'caption'],
   scheduled_at: [
     'scheduledfor',
@@ -37,7 +37,7 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   video: ['title'],
   timezone: ['tz', 'timezonename'],
   thread: ['threadmedia', 'tweets'],
-  tags: ['hashtags', 'labels'],
+  tags: ['labels'],
   return_url: ['redirecturi', 'redirecturl', 'callbackurl'],
   logo_url: ['logo'],
   events: ['eventtypes'],
