@@ -123,7 +123,7 @@ async function ownerOf(
 
 function taken(post: { readonly id: string | null } | null, cause?: Error): AppError {
   const owner = post?.id ? `post ${post.id}` : 'another post';
-  const message = `belongs to ${owner}: edit that post, or send another external_id`;
+  const message = `belongs to ${owner}: edit that post, delete it if it is on no network, or send another external_id`;
   return new AppError('external_id_taken', `/external_id ${message}.`, {
     details: [{ path: '/external_id', message }],
     cause,

@@ -86,7 +86,7 @@ test('an external id belongs to one post of a workspace, and the refusal names t
   for (const { status, body } of taken) {
     t.is(status, 409);
     t.is(body.code, 'external_id_taken');
-    t.true(body.error.includes(id));
+    t.true(body.error.includes(`${id}: edit that post, delete it if it is on no network`));
     t.like(body.details, [{ path: '/external_id' }]);
   }
 
