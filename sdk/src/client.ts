@@ -249,9 +249,9 @@ const jsonOf = (value: unknown): Call['body'] =>
 
 /** @throws TypeError for what JSON makes null: a post with such a time would be a draft. */
 function sendable(this: unknown, name: string, value: unknown): unknown {
-  const given = (this as Readonly<Record<string, unknown>>)[name]?.valueOf(); // Of a Date, a number.
-  if (typeof given === 'number' && !Number.isFinite(given)) {
-    throw new TypeError(`${name} cannot be ${given}.`);
+  const given = (this as Readonly<Record<string, unknown>>)[name]; // Of an invalid Date, the value is null.
+  if (value === null ? given !== null : typeof value === 'number' && !Number.isFinite(value)) {
+    throw new TypeError(`${name} is ${given}.`);
   }
 
   return value;

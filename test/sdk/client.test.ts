@@ -173,6 +173,8 @@ test('a time that is no number, an unknown option and a source that is no file a
   }
 
   t.is(proxy.seen.length, 0);
+  const metadata = Object.assign(Object.create(null), { from: 'x' }); // As the groups of a RegExp.
+  t.deepEqual((await posts.create({ body: 'x', metadata })).post.metadata, { from: 'x' });
 });
 
 test('a list gives a page when awaited and everything when iterated', async (t) => {
