@@ -219,7 +219,7 @@ test('example: a month of posts from a CSV file, scheduled once however often it
     'n1: up to date\nn2: up to date\nn3: scheduled\n',
   );
   await writeFile(file, csv.replaceAll(',', ';'));
-  await t.throwsAsync(async () => example('month-from-csv', file), undefined, 'columns');
+  await t.throwsAsync(example('month-from-csv', file), { message: /columns are not id,day/v });
   const { posts } = (await client.get('/posts?sort=scheduled_at&order=asc')).body;
   t.deepEqual(
     posts.map((one: Record<string, string>) => [
