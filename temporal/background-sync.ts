@@ -31,8 +31,9 @@ export function backgroundSync(client: Client, orm: Orm, log: Logger) {
       })
       .catch((error: unknown) => {
         // One line for an outage, not one for each post.
-        const level = isAway ? 'debug' : 'warn';
-        isAway = isTemporalUnavailable(error) || isDatabaseUnavailable(error);
+        const ofOutage = isTemporalUnavailable(error) || isDatabaseUnavailable(error);
+        const level = isAway && ofOutage ? 'debug' : 'warn';
+        isAway = ofOutage;
         const why = describeError(error);
         log[level](
           { ...row, error: why },

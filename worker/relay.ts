@@ -134,8 +134,9 @@ export function startRelay(deps: RelayDeps): () => Promise<void> {
       return synced > 0 ? 0 : intervalMs;
     } catch (error) {
       // One line for an outage, not one for each second of it.
-      const level = isAway ? 'debug' : 'warn';
-      isAway = isDatabaseUnavailable(error);
+      const ofOutage = isDatabaseUnavailable(error);
+      const level = isAway && ofOutage ? 'debug' : 'warn';
+      isAway = ofOutage;
       deps.log[level]({ error: describeError(error) }, 'the outbox could not be read');
       return intervalMs;
     }
