@@ -16,7 +16,7 @@ const uploadTimeoutMs = 200_000;
 /** A page of 40 long statuses has about 300 kB. What is read of accounts and servers is far smaller. */
 const maxBytes = 2 * 1024 * 1024;
 const maxPreparing = 512 * 1024;
-/** To parse and compare two megabytes takes up to 0.1 s, so longer answers than this are read in turn. */
+/** In bytes. Parsing and comparing 2 MB takes up to 0.1 s, so longer answers than this are read in turn. */
 const longAnswer = 64 * 1024;
 
 /**
@@ -33,7 +33,7 @@ export type Purpose = 'prepare' | 'upload' | 'create' | 'reconcile' | 'remove';
 export type ServerAccess = {
   readonly http: Egress;
   readonly baseUrl: string;
-  /** Of the account, if one is asked for. */
+  /** Whose long answers are read in turn. Absent while an account is being connected. */
   readonly workspaceId?: string | undefined;
   readonly signal?: AbortSignal;
   readonly stopping?: AbortSignal | undefined;
@@ -89,6 +89,7 @@ export async function sendNetworkRequest(
     });
     if (response.body.length > longAnswer) {
       const { workspaceId = server.baseUrl } = server;
+      // The caller reads it before the next turn begins. No signal ends the wait: it may say that the post exists.
       await inTurn({ workspaceId, signal: AbortSignal.any([]) }, () => undefined);
     }
     return response;

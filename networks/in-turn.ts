@@ -10,7 +10,7 @@ const enter = createFairQueue({ all: 1, each: 1 });
 
 /**
  * Runs one piece of work at a time in this process, and other work between two pieces. A workspace can have hundreds of
- * texts read at once that take the processor for 0.4 s each.
+ * texts read at once, which take 0.4 s of processor time each.
  */
 export async function inTurn<T>({ workspaceId = '', signal }: Reader, work: () => T): Promise<T> {
   const leave = await enter(workspaceId, signal);

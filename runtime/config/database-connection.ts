@@ -33,7 +33,7 @@ export function databaseConnection(databaseUrl: string): DatabaseConnection {
   const pairs = rest.join('?').split('&');
   if (!URL.canParse(address) || new URL(address).host.includes(',')) {
     throw new DatabaseUrlError(
-      'DATABASE_URL is not a valid address. It names one host; for several servers, that of a proxy before them.',
+      'DATABASE_URL is not a valid address with one host. For several servers, give that of a proxy before them.',
     );
   }
 
