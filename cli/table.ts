@@ -13,7 +13,7 @@ export const tableOf = <Thing>(
 });
 
 function cellOf(field: string, value: unknown): string {
-  if (typeof value === 'string' && field.endsWith('_at')) {
+  if (field.endsWith('_at') && (typeof value === 'string' || value instanceof Date)) {
     return localTime(value);
   }
 
@@ -61,7 +61,7 @@ export function beginning(text: string, length = 60): string {
 export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** A time in the zone of this machine, such as `2027-03-01 09:00`; empty for null. */
-export const localTime = (time: string | null | undefined, timeZone = ownZone()): string =>
+export const localTime = (time: string | Date | null | undefined, timeZone = ownZone()): string =>
   time
     ? new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'short', timeZone }).format(
         new Date(time),

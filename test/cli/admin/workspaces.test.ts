@@ -37,7 +37,7 @@ test('on an empty database a workspace is created with a key, and listed', async
   const [id] = /[0-9a-f\-]{36}/v.exec(made.stdout) ?? [];
   const known = { id, name: 'Acme & Söhne', plan: 'standard', channels: 0, deleted_at: null };
   t.like(data.workspaces, [known]);
-  t.regex(text, /0 {9}standard {2}Acme/v);
+  t.regex(text, /0 {9}standard {2}Acme & Söhne {2}\d{4}-\d\d-\d\d \d\d:\d\d$/mv);
 });
 
 test('a program gets JSON, and its keys work for the API', async (t) => {
