@@ -77,11 +77,15 @@ test('an outage of Temporal is one line in the log of an API, not one for each p
   await poll(known, (revision) => revision === 1);
   const of = { workspaceId: client.workspaceId, postId };
   const post = { ...of, status: 'scheduled', revision: 1, dueAt };
-  const lines: unknown[] = [];
-  const log = { warn: (line: unknown) => lines.push(line), debug: () => undefined };
+  const lines: { readonly error: Error }[] = [];
+  const log = {
+    warn: (line: { readonly error: Error }) => lines.push(line),
+    debug: () => undefined,
+  };
   const { client: temporal } = punctual.temporal;
   const sync = backgroundSync(temporal, punctual.orm, log as unknown as Logger);
   const handle = temporal.workflow.getHandle(`post-${postId}`);
+  const message = /\(\d+ (?:UNAVAILABLE|DEADLINE_EXCEEDED|CANCELLED): .+\)/v;
   for (const outage of [1, 2]) {
     await gate.close();
     for (let count = 0; count < 3; count += 1) {
@@ -90,6 +94,7 @@ test('an outage of Temporal is one line in the log of an API, not one for each p
     }
 
     t.is(lines.length, 2 * outage - 1);
+    t.regex(lines.at(-1)?.error.message ?? '', message, 'the line says why');
     sync.syncPost({ ...post, postId: 'no id' }); // Fails for another reason than the outage.
     await sync.drain();
     t.is(lines.length, 2 * outage);
