@@ -146,7 +146,7 @@ type BodyReader = {
 
 /** Selects how the body of a route is read, and how it is validated afterwards. */
 function bodyReader({ method, body, bodyKind, isBodyOptional, query = {} }: Route): BodyReader {
-  if (bodyKind === 'multipart' || (body === undefined && method !== 'post')) {
+  if (bodyKind === 'multipart' || (body === undefined && method === 'get')) {
     return { read: () => Promise.resolve(), parse: () => undefined };
   }
 

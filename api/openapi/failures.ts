@@ -10,7 +10,6 @@ import type { SchemaNames } from './name-schemas.ts';
 export function failuresOf({
   method,
   path,
-  body,
   errors = [],
   scope,
   requestHeaders = {},
@@ -35,8 +34,8 @@ export function failuresOf({
     codes.add('not_found');
   }
 
-  // A POST without a body still reads the body that it gets.
-  if (body !== undefined || method === 'post') {
+  // A call without a body refuses the one that it gets.
+  if (method !== 'get') {
     codes.add('payload_too_large').add('unsupported_media_type');
   }
 

@@ -48,7 +48,7 @@ export async function refusals(
       await call({ headers });
     }
 
-    if (method === 'post' || method === 'patch') {
+    if (method !== 'get') {
       const body = JSON.stringify('x'.repeat(1024 * 1024));
       await call({ headers: { ...headers, ...json }, body });
       await call({ headers: { ...headers, 'content-type': 'text/plain' }, body: '{}' });
