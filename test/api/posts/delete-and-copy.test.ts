@@ -223,8 +223,8 @@ test('a copy is a draft with the texts, options and files of the post', async (t
   const copy = reply.body.post;
   t.is(reply.headers.get('location'), `/api/v1/posts/${copy.id}`);
   t.not(copy.id, post.id);
-  const { thread, media, thread_media, video } = post;
-  t.like(copy, { status: 'draft', scheduled_at: null, published_at: null, warning: null });
+  const { thread, media, thread_media, video, warning } = post;
+  t.like(copy, { status: 'draft', scheduled_at: null, published_at: null, warning });
   t.deepEqual([copy.thread, copy.video], [thread, video]);
   t.deepEqual([copy.media, copy.thread_media], [media, thread_media]);
   const shown = ({ channels }: typeof post) =>
