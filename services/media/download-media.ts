@@ -159,7 +159,7 @@ async function fetchFile(
   } catch (error) {
     throw asUnavailable(asReason(error, stallMs));
   } finally {
-    await rm(filePath, { force: true });
+    await rm(filePath, { force: true }).catch(() => {}); // The sweep removes what is left.
   }
 }
 

@@ -81,7 +81,7 @@ export async function uploadMedia<T extends object>(
   } catch (error) {
     throw asUnavailable(error);
   } finally {
-    await rm(filePath, { force: true });
+    await rm(filePath, { force: true }).catch(() => {}); // The sweep removes what is left.
   }
 }
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chownSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { rename, unlink, writeFile } from 'node:fs/promises';
+import { readdir, rename, unlink, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Writable } from 'node:stream';
@@ -117,6 +117,11 @@ test.serial('with a file size limit, a large download is a 503 and leaves no fil
 test('while the folder of the media library is missing, uploads get 503 and the log names it', async (t) => {
   const library = await libraryProcess(t);
   const client = await library.newClient();
+  const claims = path.join(library.mediaDir, 'files', 'installations');
+  await poll(
+    () => readdir(claims).catch(() => []),
+    (names) => names.length > 0, // Later, the claim would create the folder again.
+  );
   await rename(library.mediaDir, `${library.mediaDir}-away`);
   const { status, body } = await upload(library, client, { bytes: await picture() });
   t.is(status, 503);
@@ -126,6 +131,9 @@ test('while the folder of the media library is missing, uploads get 503 and the 
     (text) => text.includes(`ENOENT`) && text.includes(library.mediaDir),
   );
 
+  await writeFile(library.mediaDir, ''); // As a folder of another user, it cannot be searched.
+  t.is((await upload(library, client, { bytes: await picture() })).status, 503);
+  await unlink(library.mediaDir);
   await rename(`${library.mediaDir}-away`, library.mediaDir);
   t.is((await upload(library, client, { bytes: await picture() })).status, 201);
 });
