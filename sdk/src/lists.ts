@@ -8,24 +8,29 @@ export type Paging<Page, Item, Query> = {
 /** The first page of a list when it is awaited, and the items of all pages when it is iterated. */
 export type List<Page, Item> = Promise<Page> & AsyncIterable<Item>;
 
-export const listOf = <Page, Item, Query>(
+export function listOf<Page, Item, Query>(
   read: (query: Query) => Promise<Page>,
   { items, next }: Paging<Page, Item, Query>,
   given: Query = {} as Query,
-): List<Page, Item> =>
-  // Has `catch` and `finally` too, which call `then`. Nothing is read before one of them.
-  Object.assign(Object.create(Promise.prototype) as Promise<Page>, {
-    // oxlint-disable-next-line unicorn/no-thenable -- So that `await` gives the first page.
-    then: (...handlers: Parameters<Promise<Page>['then']>) => read(given).then(...handlers),
+): List<Page, Item> {
+  const first = read(given);
+  first.catch(() => {}); // Whoever awaits or iterates later still gets the error.
+  return Object.assign(first, {
     async *[Symbol.asyncIterator]() {
-      for (let change: Partial<Query> | null = {}, query = given; change;) {
-        const page = await read(query);
+      for (let reading = first, query = given; ;) {
+        const page = await reading;
         yield* items(page);
-        change = next(page, query);
+        const change = next(page, query);
+        if (change === null) {
+          return;
+        }
+
         query = { ...given, ...change };
+        reading = read(query);
       }
     },
   });
+}
 
 /** Paging of the lists that have a `next_cursor`. */
 export const byCursor = <Page extends { readonly next_cursor: string | null }, Item>(

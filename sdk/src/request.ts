@@ -57,13 +57,13 @@ export async function send<Result>(
   read: (response: Response) => Promise<Result>,
 ): Promise<Result> {
   const headers = headersOf(client, call, options);
-  const isOnce = call.body?.value instanceof ReadableStream;
-  for (let left = isOnce ? 0 : (client.maxRetries ?? 2), attempt = 0; ; left -= 1, attempt += 1) {
+  const most = call.body?.value instanceof ReadableStream ? 0 : (client.maxRetries ?? 2);
+  for (let repeats = 0; ; repeats += 1) {
     try {
       return await sendOnce(client, call, { headers, options, read });
     } catch (error) {
       options.signal?.throwIfAborted();
-      const waitMs = left > 0 ? delayMs(error, call.repeat !== 'never', attempt) : null;
+      const waitMs = repeats < most ? delayMs(error, call.repeat !== 'never', repeats) : null;
       if (waitMs === null) {
         throw error;
       }
@@ -75,12 +75,13 @@ export async function send<Result>(
 
 function headersOf({ apiKey }: ClientOptions, { body, repeat }: Call, options: CallOptions) {
   // Ignored, `{ idempotency_key: … }` would let a post go out twice.
-  const { signal: _, timeoutMs: __, idempotencyKey, ...others } = options;
-  for (const name of Object.keys(others)) {
-    throw new TypeError(`Unknown option ${name}.`);
+  for (const name of Object.keys(options)) {
+    if (!/^(signal|timeoutMs|idempotencyKey)$/.test(name)) {
+      throw new TypeError(`Unknown option ${name}.`);
+    }
   }
 
-  const key = idempotencyKey ?? (repeat === 'by key' ? crypto.randomUUID() : undefined);
+  const key = options.idempotencyKey ?? (repeat === 'by key' ? crypto.randomUUID() : undefined);
   if (/[^!-~]|.{256}/v.test(key ?? '')) {
     throw new TypeError('The idempotencyKey cannot be sent.');
   }
@@ -113,10 +114,7 @@ async function sendOnce<Result>(
   // `duplex` is required for a stream, and missing in the types of browsers.
   const init = { method, headers, signal, redirect: 'error', duplex: 'half' } as const;
   try {
-    const response = await (client.fetch ?? fetch)(
-      url,
-      body ? { ...init, body: body.value } : init,
-    );
+    const response = await (client.fetch ?? fetch)(url, { ...init, body: body?.value ?? null });
     if (response.ok) {
       return await read(response);
     }
@@ -156,8 +154,8 @@ async function bodyOf(response: Response): Promise<unknown> {
 }
 
 /** @returns how long to wait before the call is sent again; null if it must not be. */
-function delayMs(error: unknown, canRepeat: boolean, attempt: number): number | null {
-  const backoffMs = 500 * 2 ** attempt * (1 + Math.random());
+function delayMs(error: unknown, canRepeat: boolean, repeats: number): number | null {
+  const backoffMs = 500 * 2 ** repeats * (1 + Math.random());
   if (!(error instanceof PunctualError)) {
     return canRepeat ? backoffMs : null;
   }
@@ -177,20 +175,18 @@ function delayMs(error: unknown, canRepeat: boolean, attempt: number): number | 
 }
 
 /** @throws the signal's reason. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const end = () => {
       clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop);
+      signal?.removeEventListener('abort', end);
       resolve();
-    }, ms);
+    };
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener('abort', end);
     if (signal?.aborted) {
-      stop();
+      end();
     }
-
-    signal?.addEventListener('abort', stop, { once: true });
   });
+  signal?.throwIfAborted();
 }

@@ -19,14 +19,12 @@ export async function uploadBody(source: UploadSource, fields: UploadFields = {}
   const given = typeof source === 'string' ? source.replace(/^.*[\/\\]/sv, '') : name;
   const fileName = given.replaceAll(/["\r\n]/gv, encodeURIComponent);
   const boundary = crypto.randomUUID();
-  const part = (disposition: string): string =>
-    `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n`;
-  const head = [
-    ...Object.entries(fields)
-      .filter(([, text]) => text !== undefined)
-      .map(([field, text]) => `${part(`name="${field}"`)}\r\n${text}\r\n`),
-    `${part(`name="file"; filename="${fileName}"`)}Content-Type: application/octet-stream\r\n\r\n`,
-  ].join('');
+  const part = (field: string): string =>
+    `--${boundary}\r\nContent-Disposition: form-data; name="${field}"\r\n\r\n`;
+  const texts = Object.entries(fields).map(([field, text]) =>
+    text === undefined ? '' : `${part(field)}${text}\r\n`,
+  );
+  const head = texts.join('') + part(`file"; filename="${fileName}`);
   const tail = `\r\n--${boundary}--\r\n`;
   const value =
     content instanceof Blob ? new Blob([head, content, tail]) : framed(head, content, tail);
@@ -41,7 +39,7 @@ async function openFile(path: string): Promise<Blob> {
   };
   const fs = process?.getBuiltinModule?.('node:fs');
   if (!fs) {
-    throw new TypeError('Pass a Blob: this runtime opens no paths (Node does from 20.16).');
+    throw new TypeError('Pass a Blob: this runtime opens no paths.');
   }
 
   try {

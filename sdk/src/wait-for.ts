@@ -26,7 +26,7 @@ export async function waitFor(
     }
 
     if (post.status === 'draft') {
-      throw new Error(`The post ${post.id} is a draft. Give it a time with posts.edit.`);
+      throw new Error(`The post ${post.id} is a draft: give it a time.`);
     }
 
     const untilDueMs = Date.parse(post.scheduled_at ?? '') - Date.now();

@@ -40,7 +40,7 @@ export async function verifyWebhook(
     throw new WebhookError(
       timestamp === ''
         ? 'The request has no Service-Timestamp.'
-        : 'Service-Timestamp is more than five minutes off: the request is old, or a clock is wrong.',
+        : 'Service-Timestamp is five minutes off: the request is old, or a clock is wrong.',
     );
   }
 

@@ -120,7 +120,7 @@ test('the package has what it needs and nothing else, for every resolution of mo
     folder,
   );
   const bytes = gzipSync(await readFile(path.join(folder, 'all.js')), { level: 9 }).length;
-  t.true(bytes <= 4200, `${bytes} bytes`);
+  t.true(bytes <= 4096, `${bytes} bytes`);
 
   await writeFile(path.join(folder, 'manual.ts'), `${given}\n${(await manual()).join('\n')}`);
   const samples = samplesIn('TypeScript').map((sample) =>
