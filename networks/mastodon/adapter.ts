@@ -1,7 +1,17 @@
 import { count, having, nullable, text as anyText, type Value } from '../../domain/json-schema.ts';
+import { createKeyedSemaphore } from '../../runtime/concurrency.ts';
 import { answerReader } from '../answer.ts';
 import type { Access } from '../client.ts';
-import { type Network, type PartMedia, type ThreadPart, onlyPart } from '../network.ts';
+import {
+  NetworkError,
+  type Connection,
+  type Finding,
+  type Network,
+  type PartMedia,
+  type PublishStep,
+  type ThreadPart,
+  onlyPart,
+} from '../network.ts';
 import { findOwn } from '../find-own.ts';
 import { contentOf, formOf } from '../uploads/file-bytes.ts';
 import { untilProcessed } from '../uploads/processing.ts';
@@ -61,25 +71,41 @@ export const mastodonNetwork: Network = {
   },
 
   async reconcile(connection, step) {
-    const part = onlyPart(step);
-    const parentId = step.sent.at(-1)?.remoteId ?? null;
-    const prepared = readPrepared(part.data);
-    const sinceId = parentId ?? prepared?.sinceId ?? null;
-    return findOwn(ownStatusesSince(connection, connection.remoteId, sinceId), async (statuses) => {
-      const possible = statuses.filter((status) => {
-        const inPlace = (status.in_reply_to_id ?? null) === parentId;
-        const hasFiles = (status.media_attachments ?? []).length === (prepared?.mediaCount ?? 0);
-        return inPlace && hasFiles;
-      });
-      const found = await Array.fromAsync(textsOf(part), (text) =>
-        statusesWithText(connection, possible, text),
-      );
-      return found.flat().map(sentPartOf);
+    const { workspaceId = '', signal } = connection;
+    const leave = await enterSearch(workspaceId, signal).catch(() => {
+      const message = 'The workspace is still looking for other posts.';
+      throw new NetworkError('network_unavailable', message, { accepted: 'unknown' });
     });
+    try {
+      return await search(connection, step);
+    } finally {
+      leave();
+    }
   },
 
   remove: (connection, live) => deleteStatus(connection, live.at(-1)?.remoteId ?? ''),
 };
+
+/** Searches of a workspace at a time in this process: a hostile server makes each one hold four megabytes. */
+const enterSearch = createKeyedSemaphore(8);
+
+async function search(connection: Connection, step: PublishStep): Promise<Finding> {
+  const part = onlyPart(step);
+  const parentId = step.sent.at(-1)?.remoteId ?? null;
+  const prepared = readPrepared(part.data);
+  const sinceId = parentId ?? prepared?.sinceId ?? null;
+  return findOwn(ownStatusesSince(connection, connection.remoteId, sinceId), async (statuses) => {
+    const possible = statuses.filter((status) => {
+      const inPlace = (status.in_reply_to_id ?? null) === parentId;
+      const hasFiles = (status.media_attachments ?? []).length === (prepared?.mediaCount ?? 0);
+      return inPlace && hasFiles;
+    });
+    const found = await Array.fromAsync(textsOf(part), (text) =>
+      statusesWithText(connection, possible, text),
+    );
+    return found.flat().map(sentPartOf);
+  });
+}
 
 /** The possible texts of the status. Mastodon uses the content warning as the text when there is none. */
 const textsOf = (part: ThreadPart): string[] =>

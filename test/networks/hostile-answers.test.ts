@@ -1,7 +1,10 @@
 import test from 'ava';
+import { setImmediate as turn } from 'node:timers/promises';
 import { jsonOf } from '../../networks/answer.ts';
 import { findOwn } from '../../networks/find-own.ts';
 import { sendNetworkRequest } from '../../networks/http.ts';
+import { mastodonNetwork } from '../../networks/mastodon/adapter.ts';
+import type { Connection, PublishStep } from '../../networks/network.ts';
 import type { Egress } from '../../runtime/egress/egress.ts';
 
 test('an answer that takes the parser long is unreadable, and a large page is read', (t) => {
@@ -59,4 +62,46 @@ test('long answers that come at once are read with other work between them', asy
   t.true((await read('another', 'other')) < 10, 'another workspace waits for one answer, not all');
   t.is(new Set(await Promise.all(ofOne)).size, 20);
   isOver = true;
+});
+
+test('a workspace with many lost answers searches for few of them at a time, and delays no other', async (t) => {
+  const answer = { status: 200, headers: {}, body: Buffer.from('[]'), truncated: false };
+  const held: (() => void)[] = [];
+  const search = (workspaceId: string) => {
+    const request = async () => {
+      await new Promise<void>((resolve) => held.push(resolve));
+      return answer;
+    };
+    const connection = {
+      http: { request },
+      baseUrl: 'https://a.example',
+      remoteId: '1',
+      workspaceId,
+    };
+    const access = { credentials: { accessToken: 'x' }, signal: AbortSignal.timeout(60_000) };
+    const part = {
+      key: 'k',
+      text: 'Hi',
+      media: [],
+      options: {},
+      data: { sinceId: '1', mediaCount: 0 },
+    };
+    return mastodonNetwork.reconcile(
+      { ...connection, ...access } as unknown as Connection,
+      { parts: [part], sent: [] } as unknown as PublishStep,
+    );
+  };
+  const ofOne = Array.from({ length: 20 }, () => search('one'));
+  await turn();
+  t.is(held.length, 8);
+  const other = search('another');
+  await turn();
+  t.is(held.length, 9);
+  for (const answerOne of held) {
+    answerOne(); // Further requests join the list.
+    await turn();
+  }
+  for (const finding of await Promise.all([...ofOne, other])) {
+    t.deepEqual(finding, { kind: 'absent' });
+  }
 });
