@@ -222,11 +222,7 @@ test('an account connects on its server, and its token publishes', async (t) => 
   const connection = { ...context, baseUrl: url, remoteId: '', session: null, settings: {} };
   const checked = async (accessToken: string) =>
     check?.({ ...connection, credentials: { accessToken } });
-  const owner = {
-    remoteId: account.id,
-    handle: `@${username}@${host}`,
-    displayName: username,
-  };
+  const owner = { remoteId: account.id, displayName: username };
   t.deepEqual(await checked(grant.accessToken), owner);
   t.like(await t.throwsAsync(checked('nobodys')), { code: 'access_lost' });
 
