@@ -132,9 +132,9 @@ export function requestWarnings(
   rules: Readonly<Record<string, Rules>>,
   channels: readonly { readonly platform: string }[],
   input: PostInput,
-  { body, thread }: Pick<PostContent, 'body' | 'thread'>,
+  { body, thread, video }: Pick<PostContent, 'body' | 'thread' | 'video'>,
 ): ContentFault[] {
-  const unknown = Object.keys(input.video ?? {}).filter((name) =>
+  const unknown = Object.keys(video ?? {}).filter((name) =>
     channels.every(
       ({ platform }) => !Object.hasOwn(rules[platform]?.options.properties ?? {}, name),
     ),

@@ -45,8 +45,10 @@ async function timed(edit: () => Promise<Reply>) {
 }
 
 /** A post without the fields that every edit changes. */
-const settled = ({ updated_at: _, warning: _w, channels, ...post }: Record<string, unknown>) => ({
+const settled = ({ updated_at: _, channels, ...post }: Record<string, unknown>) => ({
   ...post,
+  warning: null,
+  warnings: [],
   channels: (channels as object[]).map((channel) => Object.assign({}, channel, { warning: null })),
 });
 

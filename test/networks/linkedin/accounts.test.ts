@@ -271,11 +271,10 @@ test('a check finds whether a member or a page still gives access', async (t) =>
       settings: { isOrganization: remoteId.includes(':organization:') },
       credentials: { accessToken },
     });
-  const person = { remoteId: 'urn:li:person:sandboxDemo', handle: 'Demo', displayName: 'Demo' };
+  const person = { remoteId: 'urn:li:person:sandboxDemo', displayName: 'Demo' };
   t.deepEqual(await checked(person.remoteId), person);
   const page = {
     remoteId: 'urn:li:organization:1000',
-    handle: 'demo-page',
     displayName: 'Demo Page',
   };
   t.deepEqual(await checked(page.remoteId), page);
