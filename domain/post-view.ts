@@ -99,7 +99,7 @@ export const channelResultSchema = record({
   retryable: {
     ...nullable(flag),
     description:
-      'Whether `POST /posts/{id}/retry` can succeed without another step. False: something has to change first, as `error_code` says; it stays false afterwards. Null without an `error_code`.',
+      'Whether `POST /posts/{id}/retry` can succeed without another step. False: something has to change first, as `error_code` says, and the change does not make it true. Null without an `error_code`.',
   },
   warning: {
     ...nullable(text),

@@ -89,7 +89,7 @@ export async function sendNetworkRequest(
     });
     if (response.body.length > longAnswer) {
       const { workspaceId = server.baseUrl } = server;
-      // The caller reads it before the next turn begins. No signal ends the wait: it may say that the post exists.
+      // The caller reads it before the next turn begins. No signal ends the wait, because the answer may have the post.
       await inTurn({ workspaceId, signal: AbortSignal.any([]) }, () => undefined);
     }
     return response;

@@ -189,7 +189,7 @@ export function temporalLogger(log: Logger): TemporalLogger {
       return;
     }
 
-    // In an outage each poll repeats its call, hundreds of times a minute; `/readyz` and `/status` tell it.
+    // In an outage each poll repeats its call, hundreds of times a minute; `/readyz` and `/status` report the outage.
     const severity = message.startsWith('gRPC call ') ? 'debug' : level.toLowerCase();
     log[severity as Lowercase<typeof level>]({ temporal: { ...rest, error: name } }, message);
   });

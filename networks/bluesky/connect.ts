@@ -176,8 +176,8 @@ type Named = {
 
 /**
  * The handle to display. A server may claim any handle for its accounts, so a handle that is proved neither by the
- * server's own name nor by the resolver is followed by the server: `me.example (pds.example)`. In place of a text that
- * is no handle, and may hide the server by blanks, is the DID.
+ * server's own name nor by the resolver is followed by the server: `me.example (pds.example)`. The DID replaces a
+ * text that is no handle, because blanks in it could hide the server.
  */
 export async function shownHandle(
   http: Egress,

@@ -101,7 +101,7 @@ export function diskGuard(folder: string, leastFree: number): () => Promise<void
 const noRoom = 'There is no room for this file now. Try again later.';
 const noFolder = 'The folder of media files cannot be used now. Try again later.';
 
-/** Errors that an operator has to end: a full disk or quota, and a folder that is gone, read-only or defective. */
+/** Errors that an operator has to fix: a full disk or quota, and a folder that is gone, read-only or defective. */
 const messages: Readonly<Record<string, string>> = {
   ENOSPC: noRoom,
   EDQUOT: noRoom,

@@ -14,7 +14,7 @@ export function listOf<Page, Item, Query>(
   given: Query = {} as Query,
 ): List<Page, Item> {
   const first = read(given);
-  first.catch(() => {}); // Whoever awaits or iterates later still gets the error.
+  first.catch(() => {}); // A later await or iteration still gets the error.
   return Object.assign(first, {
     async *[Symbol.asyncIterator]() {
       for (let reading = first, query = given; ;) {

@@ -8,7 +8,7 @@ export type UploadFields = Omit<Schemas['NewMediaFile'], 'file'>;
 
 type Body = NonNullable<Call['body']>;
 
-/** The multipart body of an upload. Not `FormData`: where a file cannot be read to its end, Node's ends the process. */
+/** The multipart body of an upload. Node's `FormData` ends the process if a file cannot be read to its end. */
 export async function uploadBody(source: UploadSource, fields: UploadFields = {}): Promise<Body> {
   const content = typeof source === 'string' ? await openFile(source) : source;
   if (!(content instanceof ReadableStream) && !(content instanceof Blob)) {
