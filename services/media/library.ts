@@ -75,12 +75,14 @@ async function assertUnused(em: Em, actor: Actor, file: MediaFile): Promise<void
   const post = await postThatKeeps(em, file, actor);
   if (post) {
     const which = post.id === null ? 'A post of other channels' : `Post ${post.id}`;
-    throw new AppError('media_in_use', `${which}, which is ${post.status}, uses this file.`);
+    const message = `${which}, which is ${post.status}, uses this file. Edit or delete that post first.`;
+    throw new AppError('media_in_use', message);
   }
 
   const channelId = await channelThatNames(em, file);
   if (channelId !== undefined) {
     const which = reaches({ channelIds }, channelId) ? `channel ${channelId}` : 'another channel';
-    throw new AppError('media_in_use', `The defaults of ${which} name this file.`);
+    const message = `The defaults of ${which} name this file. Change them first.`;
+    throw new AppError('media_in_use', message);
   }
 }
