@@ -141,7 +141,7 @@ const selectPosts = (kind: Kind, at: Date, workspaceId: string | undefined, most
         from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
         where pc.post_id = p.id and pc.workspace_id = p.workspace_id and ${kind.channels} order by pc.position
       ) as channels
-    from posts p
+    from posts p join workspaces w on w.id = p.workspace_id and w.deleted_at is null
     where ${kind.posts(at)} ${workspaceId === undefined ? sql`` : sql`and p.workspace_id = ${workspaceId}`}
     order by ${kind.order} limit ${most}`;
 
