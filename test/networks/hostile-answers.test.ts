@@ -53,6 +53,7 @@ test('long answers that come at once are read with other work between them', asy
     return isOver || setImmediate(work);
   };
   work();
+  t.teardown(() => (isOver = true));
   const read = async (workspaceId: string, host: number | string) => {
     const server = { http, baseUrl: `https://${host}.example`, workspaceId };
     await sendNetworkRequest(server, asked, 'The server');
@@ -61,7 +62,6 @@ test('long answers that come at once are read with other work between them', asy
   const ofOne = Array.from({ length: 20 }, (_, host) => read('one', host));
   t.true((await read('another', 'other')) < 10, 'another workspace waits for one answer, not all');
   t.is(new Set(await Promise.all(ofOne)).size, 20);
-  isOver = true;
 });
 
 test('a workspace with many lost answers searches for few of them at a time, and delays no other', async (t) => {
