@@ -100,7 +100,7 @@ function report(
   log: Logger,
   { name }: Outbox,
   failures: readonly Failure[],
-  { isFirstOfOutage }: RelayOptions['backoff'],
+  { beginOutage }: RelayOptions['backoff'],
 ): void {
   const tell = (those: readonly Failure[], message: string): void => {
     for (const { id, error } of those) {
@@ -112,7 +112,7 @@ function report(
   const unread = failures.filter(({ error }) => isDatabaseUnavailable(error));
   const later = `this ${name} and others are synced later`;
   tell(refused, `Temporal refused to sync a ${name}`);
-  if (away.length + unread.length > 0 && isFirstOfOutage()) {
+  if (away.length + unread.length > 0 && beginOutage()) {
     tell(away.slice(0, 1), `Temporal did not answer: ${later}`);
     tell(unread.slice(0, 1), `the database did not answer: ${later}`);
   }
@@ -152,8 +152,8 @@ export function retryBackoff(now: () => number = Date.now) {
   const rows = new Map<string, { readonly untilMs: number; readonly waitMs: number }>();
   let isAway = false;
   return {
-    /** One line for an outage, not one for each second of it. */
-    isFirstOfOutage: (): boolean => {
+    /** @returns true for the first failure of an outage, which is logged; later ones are not. */
+    beginOutage: (): boolean => {
       const isFirst = !isAway;
       isAway = true;
       return isFirst;
