@@ -6,6 +6,7 @@ import { query } from '../db/query.ts';
 import { lacksRevision, markDatabaseOlder, restoredDatabase } from '../db/restore-counter.ts';
 import type { PostStatus } from '../domain/statuses.ts';
 import type { PostToSync } from '../domain/to-sync.ts';
+import { underDeadline } from './connect.ts';
 import { readLatestRun, type LatestRun } from './latest-run.ts';
 
 class DatabaseOlderError extends Error {
@@ -41,8 +42,9 @@ export async function startOnce(
       throw error;
     }
 
-    await assertNotOlder(place, post);
-    await start({ workflowIdReusePolicy: 'ALLOW_DUPLICATE' });
+    // Deadlines of their own: under a common one, a slow Temporal would never take these posts.
+    await underDeadline(place.client, () => assertNotOlder(place, post));
+    await underDeadline(place.client, () => start({ workflowIdReusePolicy: 'ALLOW_DUPLICATE' }));
   }
 }
 

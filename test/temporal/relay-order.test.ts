@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, ServiceError, type WorkflowClientInterceptor } from '@temporalio/client';
 import ava from 'ava';
+import { deadlineMs } from '../../temporal/connect.ts';
 import { relayOnce, retryBackoff, startRelay, type RelayDeps } from '../../worker/relay.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { sharedApi } from '../support/kit.ts';
@@ -120,6 +122,30 @@ test.serial('a post that Temporal refused is synced once Temporal accepts it', a
   await poll(unsynced, (ids) => ids.length === 0);
   t.not(await runOf(api.punctual, id), null);
 });
+
+test.serial(
+  'a post whose workflow was terminated gets a new one from a slow Temporal',
+  async (t) => {
+    const { store, unsynced } = await workspace();
+    const id = await store(3_600_000);
+    await relayOnce(relay());
+    await api.punctual.temporal.client.workflow.getHandle(postWorkflowId(id)).terminate();
+    const ended = await runOf(api.punctual, id);
+    await api.punctual.orm.em
+      .fork()
+      .execute('update posts set synced_revision = 0 where id = ?', [id]);
+    // Each answer is in time, all together are not.
+    const late = async <I, T>(input: I, next: (input: I) => Promise<T>): Promise<T> => {
+      await sleep(deadlineMs / 2.5);
+      return next(input);
+    };
+
+    await relayOnce({ ...relay(), client: clientWith({ start: late, describe: late }) });
+
+    t.deepEqual(await unsynced(), []);
+    t.not(await runOf(api.punctual, id), ended);
+  },
+);
 
 /** Two posts that were synced with their first revision and have a newer one. */
 async function editedPosts() {
