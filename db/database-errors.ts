@@ -94,7 +94,7 @@ export function explainDatabaseFailure(
     .map(messageOf)
     .find((text) => text !== '');
   return {
-    reason: `The database cannot be reached: ${reason ?? 'no answer'}. Check that it runs, and DATABASE_URL.`,
+    reason: `The database cannot be used: ${reason ?? 'no answer'}. Check that it runs and takes writes, and DATABASE_URL.`,
   };
 }
 

@@ -107,7 +107,8 @@ export async function systemStatus(
     lastPolls(temporal, deadlineMs),
     readBacklog(orm),
   ]);
-  const refusal = answers.postgresql === 'ok' ? await refusalOfWrites(orm) : null;
+  // One that is being prepared may be read-only, and then stays so.
+  const refusal = answers.postgresql === 'does not answer' ? null : await refusalOfWrites(orm);
   const ready = refusal === null ? answers : { postgresql: `takes no writes: ${refusal}` };
   if (pollers === null) {
     return { parts: { ...ready, temporal: 'does not answer', worker: 'unknown' }, backlog };

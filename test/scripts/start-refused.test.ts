@@ -93,7 +93,7 @@ test('a database that does not answer is reported in one plain line', async (t) 
   t.is(child.exitCode, 1);
   t.regex(
     output(),
-    /\nThe database cannot be reached: .*127\.0\.0\.1:1\. Check that it runs, and DATABASE_URL\.\n/v,
+    /\nThe database cannot be used: .*127\.0\.0\.1:1\. Check that it runs and takes writes, and DATABASE_URL\.\n/v,
   );
   t.notRegex(output(), /demo workspace|\\n|\{/v);
 });

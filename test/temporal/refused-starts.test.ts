@@ -204,7 +204,7 @@ for (const [what, mains, make, words] of temporals) {
 const unreachable: readonly (readonly [Settings, RegExp])[] = [
   [
     { DATABASE_URL: 'postgresql://punctual:x@nonsense.invalid/punctual' },
-    /"reason":"The database cannot be reached: getaddrinfo \w+ nonsense\.invalid\. Check that it runs, and DATABASE_URL\."/v,
+    /"reason":"The database cannot be used: getaddrinfo \w+ nonsense\.invalid\. Check that it runs and takes writes, and DATABASE_URL\."/v,
   ],
   [
     { TEMPORAL_ADDRESS: 'nonsense.invalid:7233' },

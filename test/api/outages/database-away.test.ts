@@ -24,13 +24,14 @@ const settings = async (databaseUrl: string, gate: TcpGate): Promise<Record<stri
 async function apiBehindGate(t: ExecutionContext, more: Record<string, string> = {}) {
   const { url: databaseUrl, orm } = await freshDatabase(t);
   const gate = await tcpGate(t, targetOf(databaseUrl));
-  const api = await startApiProcess(t, { ...(await settings(databaseUrl, gate)), ...more });
+  const env = { ...(await settings(databaseUrl, gate)), ...more };
+  const api = await startApiProcess(t, env);
   await poll(
     () => Promise.resolve(api.log()),
     (log) => log.includes('the database is ready'),
   );
   const client = await newClient({ url: api.url, orm } as Punctual);
-  return { orm, gate, api, client };
+  return { orm, gate, api, client, env };
 }
 
 // Shared by several tests in series, which leave the gate open and the process unchanged.
@@ -108,7 +109,7 @@ test('posts that are being stored when the database fails are 503 and not stored
 
 /** Calls of the shared API, with any method. */
 function calling() {
-  const { orm, gate, api, client } = shared();
+  const { orm, gate, api, client, env } = shared();
   const call = (method: string, path: string, body: object = {}): Promise<Reply> => {
     const authorization = `Bearer ${client.key}`;
     const json = { authorization, 'content-type': 'application/json' };
@@ -116,7 +117,7 @@ function calling() {
       ? rawCall(api.url + path, { method, headers: { authorization } })
       : rawCall(api.url + path, { method, headers: json, body: JSON.stringify(body) });
   };
-  return { orm, gate, api, call };
+  return { orm, gate, api, call, env };
 }
 
 test.serial(
@@ -186,7 +187,7 @@ const bodies: Readonly<Record<string, object>> = {
 test.serial(
   'while the database is read-only, as a standby is, creations are 503 and /status says why',
   async (t) => {
-    const { orm, gate, api, call } = calling();
+    const { orm, gate, api, call, env } = calling();
     const set = (value: string): Promise<unknown> =>
       orm.em.fork().execute(`begin read write;
         alter role current_user in database ${orm.config.get('dbName')} set default_transaction_read_only = ${value};
@@ -200,6 +201,10 @@ test.serial(
     t.is(said.status, 503);
     t.is(said.body.postgresql, 'takes no writes: it is read-only');
     mustBeAway(t, await call('POST', '/api/v1/posts', { body: 'Hello' }));
+    const started = await startApiProcess(t, env);
+    const asked = await rawCall(`${started.url}/status`);
+    t.is(asked.body.postgresql, 'takes no writes: it is read-only');
+    t.regex(started.log(), /The database cannot be used: .* read-only transaction/v);
 
     await set('off');
     await gate.close();

@@ -75,7 +75,7 @@ test('an unreachable database is reported in one line, without its password', as
   };
   const { code, stderr } = await runAdmin(['workspace', 'list'], settings);
   t.is(code, 1);
-  t.regex(stderr, /^The database cannot be reached.*127\.0\.0\.1:1.*\n$/v);
+  t.regex(stderr, /^The database cannot be used.*127\.0\.0\.1:1.*\n$/v);
   t.false(stderr.includes('hunter2'));
 
   const json = await runAdmin(['workspace', 'list', '--json'], settings);
