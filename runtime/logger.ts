@@ -62,3 +62,29 @@ function databaseMessage(message: string, code: string): string {
   const shown = quotesNames.test(code) || isNodeCode.test(code);
   return shown ? firstLine : firstLine.replace(/["'].*$/sv, '…');
 }
+
+/** The least time between two lines of one kind, in milliseconds. */
+const countMs = 5000;
+
+/** An outage fails every call for the same reason, so its errors are logged with their count since the last line. */
+export function countedErrors(
+  log: Logger,
+  message: string,
+): (fields: object, error: ErrorDescription) => void {
+  let [count, isCounting, last] = [0, false, {}];
+  const tell = (): void => {
+    isCounting = count > 0;
+    if (isCounting) {
+      log.error({ count, ...last }, message);
+      count = 0;
+      setTimeout(tell, countMs).unref();
+    }
+  };
+  return (fields, { stack: _, ...error }) => {
+    last = { ...fields, error };
+    count += 1;
+    if (!isCounting) {
+      tell();
+    }
+  };
+}

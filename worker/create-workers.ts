@@ -14,9 +14,10 @@ import {
 } from '@temporalio/worker';
 import type { ActivityDeps } from '../activities/deps.ts';
 import { createActivities } from '../activities/index.ts';
+import { isDatabaseUnavailable } from '../db/database-errors.ts';
 import { SupersededError } from '../db/ledger/intents.ts';
 import { mostOnNetwork } from '../domain/pacing.ts';
-import { type Logger, describeError } from '../runtime/logger.ts';
+import { countedErrors, describeError, type Logger } from '../runtime/logger.ts';
 import { retryUntilReady } from '../runtime/process.ts';
 import { explainTemporalFailure } from '../temporal/explain-failure.ts';
 import { temporalOptions } from '../temporal/settings.ts';
@@ -106,12 +107,15 @@ export function pollQueues(
 }
 
 /**
- * Logs each failed activity in one line. Only the log gets the message of an unexpected error, since it may contain a
+ * Logs each failed activity in one line, those of an outage of the database in one of five seconds. Only the log gets the message of an unexpected error, since it may contain a
  * post's text or a token.
  */
-export const redactErrors =
-  (log: Logger): ActivityInterceptorsFactory =>
-  ({ info: { activityType, attempt, workflowExecution } }) => ({
+export function redactErrors(log: Logger): ActivityInterceptorsFactory {
+  const countUnavailable = countedErrors(
+    log,
+    'the database is unavailable: activities failed, Temporal retries them',
+  );
+  return ({ info: { activityType, attempt, workflowExecution } }) => ({
     inbound: {
       execute: async (input, next) => {
         try {
@@ -142,19 +146,25 @@ export const redactErrors =
             throw ApplicationFailure.create({ type: 'superseded', message: error.message });
           }
 
-          log.error(
-            { ...where, error: describeError(error) },
-            'activity failed, Temporal retries it',
-          );
-          const name = error instanceof Error ? error.name : 'Error';
+          const why = describeError(error);
+          if (isDatabaseUnavailable(error)) {
+            countUnavailable(where, why);
+            throw ApplicationFailure.create({
+              type: 'internal',
+              message: "The database is unavailable. The worker's log says why.",
+            });
+          }
+
+          log.error({ ...where, error: why }, 'activity failed, Temporal retries it');
           throw ApplicationFailure.create({
             type: 'internal',
-            message: `${name}. The worker's log has the details under this workflow's id.`,
+            message: `${why.name}. The worker's log has the details under this workflow's id.`,
           });
         }
       },
     },
   });
+}
 
 type Ids = Partial<
   Record<'workspaceId' | 'postId' | 'postChannelId' | 'deliveryId', string | undefined>

@@ -4,7 +4,7 @@ import { isKeyLost } from '../../db/audit.ts';
 import { isDatabaseUnavailable } from '../../db/database-errors.ts';
 import { AppError, errorCodes, type ErrorCode } from '../../domain/errors.ts';
 import { fields, listOf, oneOf, text } from '../../domain/json-schema.ts';
-import { describeError, type Logger } from '../../runtime/logger.ts';
+import { countedErrors, describeError, type Logger } from '../../runtime/logger.ts';
 import { shownPath } from './log-requests.ts';
 
 export const httpStatusOf: Readonly<Record<ErrorCode, number>> = {
@@ -146,20 +146,8 @@ function answer(ctx: Context, error: AppError, cause: unknown, logFailure: LogFa
 
 export type LogFailure = (ctx: Context, error: AppError, cause: unknown) => void;
 
-/** The least time between two lines on `unavailable`, in milliseconds. */
-const countMs = 5000;
-
-/** An outage fails every call for the same reason, so `unavailable` is logged with the count since the last line. */
 export function failureLog(log: Logger): LogFailure {
-  let [count, isCounting, last] = [0, false, {}];
-  const tell = (): void => {
-    isCounting = count > 0;
-    if (isCounting) {
-      log.error({ count, ...last }, 'unavailable');
-      count = 0;
-      setTimeout(tell, countMs).unref();
-    }
-  };
+  const countUnavailable = countedErrors(log, 'unavailable');
   return (ctx, { code }, cause) => {
     if (httpStatusOf[code] < 500) {
       return;
@@ -170,16 +158,10 @@ export function failureLog(log: Logger): LogFailure {
     // The answer has the sentence; what the disk or the storage said tells the operator more.
     const origin = cause instanceof AppError ? (cause.cause ?? cause) : cause;
     const error = describeError(origin);
-    if (code !== 'unavailable') {
+    if (code === 'unavailable') {
+      countUnavailable({ request }, error);
+    } else {
       log.error({ request, error }, code);
-      return;
-    }
-
-    const { stack: _, ...withoutStack } = error;
-    last = { request, error: withoutStack };
-    count += 1;
-    if (!isCounting) {
-      tell();
     }
   };
 }

@@ -40,7 +40,7 @@ test('a failed activity is one line with its ids and its code', async (t) => {
   const lines: string[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(line) });
   const meant = ApplicationFailure.create({ type: 'network_unavailable', message: 'No answer' });
-  await redacted(meant, log);
+  await redacted(meant, redactErrors(log));
   temporalLogger(log).warn('Activity failed', { taskToken: 'abc', error: meant });
   t.is(lines.length, 1);
   t.like(JSON.parse(lines[0] ?? ''), {
@@ -58,7 +58,10 @@ for (const type of ['paced', 'endpoint_busy', 'too_early']) {
   test(`an attempt that only waits (${type}) is no line of the usual log`, async (t) => {
     const lines: string[] = [];
     const log = pino({}, { write: (line: string) => void lines.push(line) });
-    await redacted(ApplicationFailure.create({ type, message: 'Nothing was sent' }), log);
+    await redacted(
+      ApplicationFailure.create({ type, message: 'Nothing was sent' }),
+      redactErrors(log),
+    );
     t.deepEqual(lines, []);
   });
 }
@@ -66,11 +69,33 @@ for (const type of ['paced', 'endpoint_busy', 'too_early']) {
 test('an attempt that a change of the post or a newer attempt overtook is no error in the log', async (t) => {
   const lines: string[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(line) });
-  const failure = await redacted(new SupersededError('Another attempt is sending.'), log);
+  const failure = await redacted(
+    new SupersededError('Another attempt is sending.'),
+    redactErrors(log),
+  );
   t.like(failure, { type: 'superseded', nonRetryable: false });
   t.like(
     lines.map((line) => JSON.parse(line)),
     [{ level: 30, code: 'superseded', post: '7' }],
+  );
+});
+
+test('an outage of the database is one line for all activities that it fails', async (t) => {
+  const lines: string[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(line) });
+  const redact = redactErrors(log);
+  const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+
+  const failures = [await redacted(refused, redact), await redacted(refused, redact)];
+
+  const message = "The database is unavailable. The worker's log says why.";
+  t.like(
+    failures,
+    [message, message].map((said) => ({ type: 'internal', message: said })),
+  );
+  t.like(
+    lines.map((line) => JSON.parse(line)),
+    [{ level: 50, count: 1, post: '7', error: { code: 'ECONNREFUSED' } }],
   );
 });
 
@@ -86,8 +111,8 @@ const context = {
 const input: ActivityExecuteInput = { args: [{ postId: '7' }], headers: {} };
 
 /** The error that Temporal gets from an activity that throws `failure`. */
-async function redacted(failure: unknown, log = testLog): Promise<unknown> {
-  const { execute } = redactErrors(log)(context).inbound ?? {};
+async function redacted(failure: unknown, redact = redactErrors(testLog)): Promise<unknown> {
+  const { execute } = redact(context).inbound ?? {};
   const activity = async (): Promise<never> => {
     throw failure;
   };
