@@ -210,7 +210,7 @@ const reading: readonly Tool[] = [
       channel_id: id,
       tag: text,
       q: { ...text, maxLength: 500, description: 'Words of the text' },
-      from: { ...text, description: 'RFC 3339; compares `date_field`' },
+      from: { ...text, description: 'RFC 3339; compares `date_field`, or `scheduled_at`' },
       to: text,
       date_field: oneOf(['scheduled_at', 'published_at', 'created_at']),
       order: oneOf(['desc', 'asc']),

@@ -73,7 +73,7 @@ export function operationMarkdown(call: string, operation: Operation, components
       'Parameters',
       (operation.parameters ?? []).map(
         ({ name, in: place, required, description, schema }) =>
-          `- \`${name}\` (${place}, ${typeOf(schema)}${required ? ', required' : ''}): ${description}`,
+          `- \`${name}\` (${place}, ${typeOf(schema)}${required ? ', required' : ''}${defaultOf(schema)}): ${description}`,
       ),
     ),
     body ? section(`Body (${body[0]})`, fieldsOf(body[1].schema)) : '',
@@ -85,6 +85,9 @@ export function operationMarkdown(call: string, operation: Operation, components
     .filter(Boolean)
     .join('\n\n');
 }
+
+const defaultOf = ({ default: value }: Schema): string =>
+  value === undefined ? '' : `; default: ${JSON.stringify(value)}`;
 
 const section = (title: string, lines: readonly string[]): string =>
   lines.length === 0 ? '' : `## ${title}\n\n${lines.join('\n')}`;

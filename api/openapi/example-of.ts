@@ -5,6 +5,7 @@ export type Schema = {
   readonly format?: string;
   readonly description?: string;
   readonly const?: unknown;
+  readonly default?: unknown;
   readonly enum?: readonly unknown[];
   readonly minimum?: number;
   readonly items?: Schema;

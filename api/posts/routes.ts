@@ -59,7 +59,8 @@ const listQuery = {
   },
   to: { description: 'Only posts whose `date_field` is before this time.', schema: text },
   date_field: {
-    description: 'The time that `from` and `to` compare.',
+    description:
+      'The time that `from` and `to` compare: `scheduled_at` if left out, which drafts do not have.',
     schema: { ...oneOf(postTimes), default: 'scheduled_at' },
   },
   sort: {

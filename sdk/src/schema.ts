@@ -5041,7 +5041,7 @@ export interface operations {
                 from?: string;
                 /** @description Only posts whose `date_field` is before this time. */
                 to?: string;
-                /** @description The time that `from` and `to` compare. */
+                /** @description The time that `from` and `to` compare: `scheduled_at` if left out, which drafts do not have. */
                 date_field?: components["schemas"]["ListPostsDateField"];
                 /** @description The time that orders the posts: by default the `date_field` with `from` or `to`, otherwise `created_at`. */
                 sort?: components["schemas"]["ListPostsSort"];

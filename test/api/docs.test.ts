@@ -110,6 +110,9 @@ test('a language model gets every call in Markdown, with samples in three langua
   }
   const create = String((await rawCall(`${url}/docs/createPost.md`)).body);
   t.regex(create, /`POST \/api\/v1\/posts`.*- `timezone` \(string.*\*\*201\*\*/sv);
+  const list = String((await rawCall(`${url}/docs/listPosts.md`)).body);
+  t.regex(list, /`date_field` \(query, .*; default: "scheduled_at"\)/v);
+  t.regex(list, /`limit` \(query, integer; default: 100\)/v);
   t.is(
     String((await rawCall(`${url}/docs`, markdown)).body)
       .split('\n')[0]
