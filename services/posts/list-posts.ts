@@ -2,11 +2,13 @@ import { loadPostViews, type PostPresentation } from '../../db/load-post-view.ts
 import type { Em } from '../../db/orm.ts';
 import { selectPage, type ListedRow } from '../../db/post-search.ts';
 import type { PostSearch, PostTime } from '../../db/post-search.ts';
+import { reaches } from '../../domain/api-keys.ts';
 import { cut } from '../../domain/errors.ts';
 import { type ChannelResult, type PostView } from '../../domain/post-view.ts';
 import { outcomeOf } from '../../domain/statuses.ts';
 import { sha256Hex } from '../../runtime/secrets.ts';
 import { cutPage, readCursor } from '../cursor.ts';
+import type { Caller } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
 
 export const listOrders = ['desc', 'asc'] as const;
@@ -60,7 +62,11 @@ export async function listPosts(
   const rows = await selectPage(em, workspaceId, asked);
   const placeOf = (row: ListedRow) => ({ id: row.id, createdAt: row[sort] ?? new Date(0) });
   const { page, nextCursor } = cutPage(rows, limit, placeOf, list);
-  return { posts: await withMore(em, deps, workspaceId, page.map(present), include), nextCursor };
+  const posts = page.map(present);
+  return {
+    posts: await withMore(em, deps, { workspaceId, channelIds }, posts, include),
+    nextCursor,
+  };
 }
 
 /** Names the list that a cursor belongs to; empty for the list without filters in its usual order. */
@@ -69,11 +75,11 @@ function printOf(search: Omit<Request, 'limit' | 'cursor' | 'channelIds' | 'incl
   return given.length === 0 ? '' : sha256Hex(JSON.stringify(given)).slice(0, 16);
 }
 
-/** Adds the fields of `include`. A post that was deleted meanwhile is left out. */
+/** Adds the fields of `include`. A post that was deleted or left the channels of the key meanwhile is left out. */
 async function withMore(
   em: Em,
   shownBy: PostPresentation,
-  workspaceId: string,
+  holder: Pick<Caller, 'workspaceId' | 'channelIds'>,
   posts: readonly ListedPost[],
   include: NonNullable<Request['include']>,
 ): Promise<(ListedPost & Partial<PostView>)[]> {
@@ -83,14 +89,17 @@ async function withMore(
 
   const ids = posts.map(({ id }) => id);
   const shown = { ...shownBy, longestOwn };
-  const whole = await loadPostViews(em, workspaceId, ids, shown);
+  const whole = await loadPostViews(em, holder.workspaceId, ids, shown);
   const names = new Set<string>([
     ...alwaysIncluded,
     ...include.flatMap((one) => includedFields[one]),
   ]);
   return posts.flatMap((listed) => {
     const view = whole.get(listed.id);
-    if (!view) {
+    if (
+      !view ||
+      (holder.channelIds && !view.channels.some((one) => reaches(holder, one.channel_id)))
+    ) {
       return [];
     }
 

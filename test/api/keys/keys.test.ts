@@ -245,3 +245,29 @@ test('GET /usage counts what the workspace has and what the key has called', asy
   });
   t.is(usage.webhooks.limit, 10);
 });
+
+test('a list shows a key no text of a post that leaves its channels meanwhile', async (t) => {
+  const all = await api.newClient();
+  const [mine, other] = [
+    await storeChannel(api.punctual, all.workspaceId),
+    await storeChannel(api.punctual, all.workspaceId),
+  ];
+  const { client: one } = await keyBy(all, { scopes: ['posts:read'], channel_ids: [mine] });
+  const { id } = (await all.post('/posts', { body: 'x', channel_ids: [mine] })).body.post;
+  const moving = new AbortController();
+  const list = async (seen: string[] = []): Promise<string[]> => {
+    while (!moving.signal.aborted) {
+      seen.push(JSON.stringify((await one.get('/posts?include=channels')).body.posts));
+    }
+    return seen;
+  };
+  const lists = Promise.all([list(), list(), list()]);
+  const secret = { channel_ids: [other], channel_bodies: { [other]: 'Secret' } };
+  for (let moves = 0; moves < 20; moves += 1) {
+    await all.patch(`/posts/${id}`, secret);
+    await all.patch(`/posts/${id}`, { channel_ids: [mine] });
+  }
+  moving.abort();
+  const shown = (await lists).flat().filter((posts) => posts.includes('Secret'));
+  t.deepEqual(shown, []);
+});
