@@ -12,10 +12,10 @@ export function characterCount(text: string): number {
 export const isText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 export const notText = 'must be text: no NUL, no half of a surrogate pair';
 
-/** Line breaks of Office (U+000B), old terminals and Unicode. */
-const otherBreaks = /[\v\f\u0085\u2028\u2029]/gv;
+/** Line breaks of web forms and Windows (CR LF, which X counts as 2), Office (U+000B), old terminals and Unicode. */
+const otherBreaks = /\r\n?|[\v\f\u0085\u2028\u2029]/gv;
 /** NUL stays, because it is refused. */
-const otherControls = /[\p{Cc}--[\0\t\n\r]]/gv;
+const otherControls = /[\p{Cc}--[\0\t\n]]/gv;
 
 /** Makes all texts of a value fit for every network: YouTube and XML refuse control characters. */
 export function plainTexts<T>(value: T): T;

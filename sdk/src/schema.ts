@@ -2259,7 +2259,7 @@ export interface components {
         };
         /** @description A post to create. */
         NewPost: {
-            /** @description Text of a single post; may be empty beside files. In texts, other line breaks (U+000B, U+000C, U+0085, U+2028, U+2029) become `\n`, other control characters are removed, and NUL is refused. */
+            /** @description Text of a single post; may be empty beside files. In texts, other line breaks (CR LF, CR, U+000B, U+000C, U+0085, U+2028, U+2029) become `\n`, other control characters are removed, and NUL is refused. */
             body?: string | null;
             /** @description Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`, with a `warning`. All texts of a post together, including `channel_bodies`, have at most 300,000 characters; the first text counts for each channel that gets it. */
             thread?: (string | components["schemas"]["ThreadPart"])[] | null;
@@ -2400,7 +2400,7 @@ export interface components {
         };
         /** @description Changes of a post. Only the fields that are sent change; null clears a field. */
         PostEdit: {
-            /** @description Text of a single post; may be empty beside files. In texts, other line breaks (U+000B, U+000C, U+0085, U+2028, U+2029) become `\n`, other control characters are removed, and NUL is refused. */
+            /** @description Text of a single post; may be empty beside files. In texts, other line breaks (CR LF, CR, U+000B, U+000C, U+0085, U+2028, U+2029) become `\n`, other control characters are removed, and NUL is refused. */
             body?: string | null;
             /** @description Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`, with a `warning`. All texts of a post together, including `channel_bodies`, have at most 300,000 characters; the first text counts for each channel that gets it. */
             thread?: (string | components["schemas"]["ThreadPart"])[] | null;

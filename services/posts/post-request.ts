@@ -57,7 +57,7 @@ const postFields = {
   body: {
     ...postText,
     description:
-      'Text of a single post; may be empty beside files. In texts, other line breaks (U+000B, U+000C, U+0085, U+2028, U+2029) become `\\n`, other control characters are removed, and NUL is refused.',
+      'Text of a single post; may be empty beside files. In texts, other line breaks (CR LF, CR, U+000B, U+000C, U+0085, U+2028, U+2029) become `\\n`, other control characters are removed, and NUL is refused.',
   },
   thread: {
     ...listOf(threadPart),

@@ -53,8 +53,8 @@ test('other line breaks become line breaks and control characters go, in every t
   const settings = { maxCharacters: 100_000 };
   const channel = await storeChannel(api.punctual, client.workspaceId, { settings });
   const given =
-    'One\u000btwo\u0085three\u2028four\u2029five\u000csix\u0003\u0007\u007f\u009f\tend\r\n.';
-  const kept = 'One\ntwo\nthree\nfour\nfive\nsix\tend\r\n.';
+    'One\u000btwo\u0085three\u2028four\u2029five\u000csix\u0003\u0007\u007f\u009f\tend\r\n.\r';
+  const kept = 'One\ntwo\nthree\nfour\nfive\nsix\tend\n.\n';
   const content = {
     body: given,
     thread: [given, { text: given }],
