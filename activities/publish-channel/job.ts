@@ -83,7 +83,8 @@ type FileRow = Omit<PartMedia, 'open'> & {
 
 type JobRow = OfRows &
   Pick<Post, 'body' | 'thread' | 'video'> &
-  Pick<PostChannel, 'options' | 'defaults'> & {
+  Pick<PostChannel, 'options' | 'defaults'> &
+  ReadOnly & {
     readonly parkedUntil: Date | null;
     readonly postStatus: PostStatus;
     readonly dueAt: Date | null;
@@ -93,20 +94,30 @@ type JobRow = OfRows &
     readonly entries: readonly EntryRow[] | null;
   };
 
+/** @throws Error on a standby, which may show an earlier state until it is promoted. */
 export async function loadJob(
   deps: ActivityDeps,
   request: PublishRequest,
 ): Promise<PublishJob | null> {
-  const [row] = await query(deps.orm.em.fork(), selectJob(request));
+  const em = deps.orm.em.fork();
+  const [row] = await query(em, selectJob(request));
+  const [state] = row ? [row] : await query(em, sql<ReadOnly>`select ${isReadOnly}`);
+  if (state?.isReadOnly) {
+    throw Object.assign(new Error('The database is read-only.'), { code: '25006' });
+  }
+
   return row ? jobOf(deps, request, row) : null;
 }
+
+type ReadOnly = { readonly isReadOnly: boolean };
+const isReadOnly = sql`current_setting('transaction_read_only')::boolean as "isReadOnly"`;
 
 /** SQL: reads a job. The files include deleted ones: a post with a missing file must fail, not go out without it. */
 const selectJob = ({ postId, ...of }: PublishRequest) => sql<JobRow>`
   select ${accountColumns}, c.disconnected_at is not null as "isDisconnected", c.state = 'needs_reconnect' as "isLost",
     ${runOf(of)} as run, p.revision, pc.tries as attempts, pc.status, pc.error_code as "errorCode",
     p.status as "postStatus", ${dueAt('p')} as "dueAt", c.parked_until as "parkedUntil",
-    pc.body as override, pc.options, pc.defaults, p.body, p.thread, p.video,
+    ${isReadOnly}, pc.body as override, pc.options, pc.defaults, p.body, p.thread, p.video,
     case when pc.media is null then (
       select json_agg(${fileRow(sql`coalesce(pm.alt_text, m.alt_text)`, sql`pm.part`)} order by pm.position)
       from post_media pm join media_files m on m.id = pm.media_id and m.workspace_id = pm.workspace_id

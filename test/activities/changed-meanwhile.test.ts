@@ -1,9 +1,12 @@
 import test, { type ExecutionContext } from 'ava';
-import type { Em } from '../../db/orm.ts';
+import { publishChannel } from '../../activities/publish-channel/publish-channel.ts';
+import { createOrm, type Em } from '../../db/orm.ts';
+import { attempt } from '../support/attempt.ts';
+import { freshDatabase, patience } from '../support/database.ts';
 import { holdLock } from '../support/hold-lock.ts';
 import { fails, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
-import type { PostSteps } from '../support/post-steps.ts';
+import { postSteps, type PostSteps } from '../support/post-steps.ts';
 import { untilBlocked } from '../support/until-blocked.ts';
 
 const minute = 60_000;
@@ -228,3 +231,25 @@ async function whileChanged<T>(
   await em.commit();
   return acting;
 }
+
+test('an attempt that reads an earlier state from a standby, before its promotion, ends no channel', async (t) => {
+  const network = fakeNetwork();
+  const { url } = await freshDatabase(t);
+  const { deps, workspaceId, ...steps } = await postSteps(t, { a: network }, url);
+  const { post, go, id } = await steps.begin({ body: 'Hello' });
+  const standby = createOrm(`${url}?options=-c%20default_transaction_read_only%3Don`, patience);
+  t.teardown(() => standby.close());
+  const request = { workspaceId, postId: post, postChannelId: id };
+  const onStandby = () => attempt(publishChannel, { ...deps, orm: standby }, request);
+
+  await deps.orm.em.fork().execute("update posts set status = 'scheduled' where id = ?", [post]);
+  await t.throwsAsync(onStandby, { message: /read-only/v });
+  const unknown = { ...request, postChannelId: post };
+  await t.throwsAsync(attempt(publishChannel, { ...deps, orm: standby }, unknown), {
+    message: /read-only/v,
+  });
+
+  await deps.orm.em.fork().execute("update posts set status = 'publishing' where id = ?", [post]);
+  await steps.attempt(post, id);
+  t.like(await steps.finalize(post, go), { status: 'published' });
+});
