@@ -114,6 +114,7 @@ export function openConnection(
       );
     },
     workspaceId,
+    now: deps.now,
     http: deps.egress,
     downloads: deps.downloads,
     stopping: deps.stopping,

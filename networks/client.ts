@@ -117,15 +117,19 @@ export function answersIn<Said extends object>(dialect: Dialect<Said>) {
       server: 'answered',
     });
 
-  const answerTo = (request: RefusedRequest, response: EgressResponse): Answer<Said> => ({
+  const answerTo = (
+    { now = () => new Date() }: ServerAccess,
+    request: RefusedRequest,
+    response: EgressResponse,
+  ): Answer<Said> => ({
     ...response,
     said: () => saidIn(response),
-    refusal: () => refusal(response, request),
+    refusal: () => refusal(response, request, now().getTime()),
     unreadable: () => unreadable(request.purpose),
     isGone: () => response.status === 404 && !!dialect.saysGone?.(saidIn(response), request),
     as: (answer) => {
       if (!isSuccess(response)) {
-        throw refusal(response, request);
+        throw refusal(response, request, now().getTime());
       }
 
       const value = answer(jsonOf(response));
@@ -198,7 +202,7 @@ export function networkClient<Said extends object, Own extends Access = Access>(
       ...request.headers,
     };
     const response = await sendNetworkRequest(access, { ...request, headers }, dialect.name);
-    return answers.answerTo({ ...request, headers, accessToken }, response);
+    return answers.answerTo(access, { ...request, headers, accessToken }, response);
   }
 
   const get = (access: Own, path: string, purpose: Purpose, named?: Partial<NamedRequest>) =>

@@ -35,6 +35,7 @@ export type ServerAccess = {
   readonly baseUrl: string;
   /** Whose long answers are read in turn. Absent while an account is being connected. */
   readonly workspaceId?: string | undefined;
+  readonly now?: () => Date;
   readonly signal?: AbortSignal;
   readonly stopping?: AbortSignal | undefined;
   readonly mayCreate?: () => boolean;

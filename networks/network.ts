@@ -36,6 +36,8 @@ export type Connection = Omit<Account, 'displayName'> & {
   readonly saveUploads: (part: ThreadPart, uploads: Json) => Promise<void>;
   /** The channel's workspace, by which shared work is divided fairly. Absent for a connection without a workspace. */
   readonly workspaceId?: string | undefined;
+  /** The database's clock, since a worker's may be wrong. Default: this machine's. */
+  readonly now?: () => Date;
   readonly http: Egress;
   /** Fetches pages and pictures that a text links to. Absent: nothing is fetched, and posts go out without cards. */
   readonly downloads?: Downloader;

@@ -42,7 +42,7 @@ async function send(
 ): Promise<BlueskyAnswer> {
   const headers = authorization?.headersFor(request.method, request.path) ?? {};
   const response = await sendNetworkRequest(server, { ...request, headers }, dialect.name);
-  return answers.answerTo({ ...request, accessToken: authorization?.secret }, response);
+  return answers.answerTo(server, { ...request, accessToken: authorization?.secret }, response);
 }
 
 /**

@@ -15,6 +15,7 @@ export function passesAsNetwork(testIt: TestFn, bench: Bench): void {
   publishesParts(testIt, bench);
   settlesLostAnswers(testIt, bench);
   namesFailures(testIt, bench);
+  namesRateLimits(testIt, bench);
   carriesMedia(testIt, bench);
   keepsChoices(testIt, bench);
   removesPosts(testIt, bench);
@@ -168,8 +169,7 @@ function settlesLostAnswers(
 }
 
 function namesFailures(testIt: TestFn, bench: Bench): void {
-  const { network, makeAccount, creates, tooLong, wrongCredentials, resetHeaders } = bench;
-  const { shape = textWithPictures } = bench;
+  const { network, makeAccount, tooLong, wrongCredentials, shape = textWithPictures } = bench;
 
   testIt("a text over the limit is refused with the network's message", async (t) => {
     const { account, posts } = await makeAccount(t);
@@ -198,6 +198,23 @@ function namesFailures(testIt: TestFn, bench: Bench): void {
     t.deepEqual(await posts(), []);
   });
 
+  testIt('a network that cannot be reached has certainly not posted', async (t) => {
+    const { account } = await makeAccount(t);
+    const parts = await shape.parts(['Hi']);
+    const prepared = await network.prepare(openConnection(t, account), parts, Date.now());
+    const away = openConnection(t, account, { baseUrl: `http://127.0.0.1:${await freePort()}` });
+    const step = nextStep(network, prepared, []);
+    const sent = await t.throwsAsync(sendStep(network, away, step), { instanceOf: NetworkError });
+    t.like(sent, { code: 'network_unavailable', accepted: 'no' });
+
+    const looked = await t.throwsAsync(network.reconcile(away, step), { instanceOf: NetworkError });
+    t.like(looked, { code: 'network_unavailable', accepted: 'unknown' });
+  });
+}
+
+function namesRateLimits(testIt: TestFn, bench: Bench): void {
+  const { network, makeAccount, creates, resetHeaders, shape = textWithPictures } = bench;
+
   testIt('a rate limit says when the network accepts posts again', async (t) => {
     const { account, posts } = await makeAccount(t);
     const proxy = await lossyProxy(t, account.baseUrl);
@@ -211,16 +228,18 @@ function namesFailures(testIt: TestFn, bench: Bench): void {
     t.deepEqual(await posts(), []);
   });
 
-  testIt('a network that cannot be reached has certainly not posted', async (t) => {
-    const { account } = await makeAccount(t);
-    const parts = await shape.parts(['Hi']);
-    const prepared = await network.prepare(openConnection(t, account), parts, Date.now());
-    const away = openConnection(t, account, { baseUrl: `http://127.0.0.1:${await freePort()}` });
-    const step = nextStep(network, prepared, []);
-    const sent = await t.throwsAsync(sendStep(network, away, step), { instanceOf: NetworkError });
-    t.like(sent, { code: 'network_unavailable', accepted: 'no' });
-
-    const looked = await t.throwsAsync(network.reconcile(away, step), { instanceOf: NetworkError });
-    t.like(looked, { code: 'network_unavailable', accepted: 'unknown' });
-  });
+  testIt(
+    'a rate limit of a minute ends in a minute, whatever the clock of the worker',
+    async (t) => {
+      const { account } = await makeAccount(t);
+      const proxy = await lossyProxy(t, account.baseUrl);
+      const headers = { 'retry-after': '60' };
+      proxy.plan(creates, { kind: 'refused', answer: { status: 429, headers, body: '{}' } });
+      const now = new Date(Date.now() - 600_000);
+      const connection = openConnection(t, account, { baseUrl: proxy.url, now: () => now });
+      const attempt = publish(network, connection, await shape.parts(['Hi']));
+      const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
+      t.is(error.retryAtMs, now.getTime() + 60_000);
+    },
+  );
 }
