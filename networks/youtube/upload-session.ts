@@ -16,7 +16,8 @@ import { parseVideo, type Video } from './videos.ts';
 export type UploadSession = {
   readonly uri: string;
   readonly sizeBytes: number;
-  readonly fingerprint: string;
+  readonly fileId: string;
+  readonly video: youtube_v3.Schema$Video;
 };
 
 export type Progress =

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Access } from '../client.ts';
 import { NetworkError, type Connection, type PartMedia, type PreparedPart } from '../network.ts';
 import { keptUpload } from '../uploads/resumable.ts';
@@ -32,24 +32,22 @@ export type Upload =
  */
 export async function uploadVideo(connection: Connection, part: PreparedPart): Promise<Upload> {
   const file = onlyVideo(part);
-  const resource = videoOf(part);
-  const fingerprint = createHash('sha256')
-    .update(JSON.stringify([resource, file.id, file.sizeBytes]))
-    .digest('hex');
+  const content = { video: videoOf(part), fileId: file.id, sizeBytes: file.sizeBytes };
   const kept = keptUpload<UploadSession>(connection, part, file);
   const way = { access: connection, file, keep: kept.keep };
 
   const known = kept.read();
-  // A session for another video, or for metadata that changed between two attempts, is not used.
-  if (known?.fingerprint === fingerprint) {
+  // A session for another video, or for metadata that changed between two attempts, is not used. The database returns
+  // the fields of the metadata in another order.
+  if (known && isDeepStrictEqual(known, { ...content, uri: known.uri })) {
     const progress = await putChunk(connection, known, 'upload');
     if (progress.kind !== 'gone') {
       return bring(way, known, progress);
     }
   }
 
-  const uri = await startSession(connection, file, resource);
-  const session = { uri, sizeBytes: file.sizeBytes, fingerprint };
+  const uri = await startSession(connection, file, content.video);
+  const session = { ...content, uri };
   await kept.keep(session);
   return bring(way, session, { kind: 'partial', received: 0 });
 }

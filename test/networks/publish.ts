@@ -22,9 +22,14 @@ export function partsWith(media: readonly PartMedia[], ...texts: readonly string
   }));
 }
 
-/** Serialises prepared parts as the database does between attempts. Files are not stored with them. */
+/** Serialises prepared parts as the database does between attempts: jsonb keeps no order. Files are not stored with them. */
 export const throughDatabase = (parts: readonly PreparedPart[]): PreparedPart[] =>
-  parts.map((part) => ({ ...part, data: JSON.parse(JSON.stringify(part.data)) }));
+  parts.map((part) => ({ ...part, data: JSON.parse(JSON.stringify(part.data), reversed) }));
+
+const reversed = (_: string, value: unknown): unknown =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).toReversed())
+    : value;
 
 /** The remaining parts: all of a thread that is sent at once, otherwise the next part. */
 export function nextStep(

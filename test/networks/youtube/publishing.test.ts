@@ -113,12 +113,11 @@ for (const megabytes of [8, 30]) {
         },
       });
     const parts = await filmParts(['Long'], { file });
-    const prepared = throughDatabase(
-      await youtubeNetwork.prepare(freshProcess(), parts, Date.now()),
-    );
-    const step = nextStep(youtubeNetwork, prepared, []);
+    const prepared = await youtubeNetwork.prepare(freshProcess(), parts, Date.now());
+    const first = nextStep(youtubeNetwork, prepared, []);
+    const step = nextStep(youtubeNetwork, throughDatabase(prepared), []);
 
-    const killed = await t.throwsAsync(sendStep(youtubeNetwork, freshProcess(), step), {
+    const killed = await t.throwsAsync(sendStep(youtubeNetwork, freshProcess(), first), {
       instanceOf: NetworkError,
     });
     t.like(killed, { code: 'network_unavailable', accepted: 'no', hasProgressed: true });
