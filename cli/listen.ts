@@ -7,7 +7,7 @@ import { forwardEvent, isAway, signingSecret, type Forwarded } from './forward-e
 import { openReceivers } from './receivers.ts';
 
 const flags = {
-  forwardTo: text('Address of the receiver, such as localhost:3000/hook', 'URL'),
+  forwardTo: text('Address of the receiver, such as localhost:4000/hook', 'URL'),
   events: text('Only these events, separated by commas', 'TYPES'),
   since: pastTime('Begins with this time, such as 1h, instead of where it stopped'),
   printSecret: toggle('Prints the signing secret, and ends'),
@@ -18,8 +18,8 @@ export const listen = command({
   description:
     'Forwards the events of the workspace to a receiver on your machine, as webhooks: with the same headers, signed with a secret that stays the same for an API key. It remembers its place, so that nothing is lost while it or the receiver is not running.\n\nAn event that is not answered with 2xx is not repeated; --since forwards it again.',
   examples: [
-    'listen --forward-to localhost:3000/hook',
-    'listen --forward-to localhost:3000/hook --events post.published,post.failed --since 1h',
+    'listen --forward-to localhost:4000/hook',
+    'listen --forward-to localhost:4000/hook --events post.published,post.failed --since 1h',
     'listen --print-secret',
   ],
   flags,
@@ -173,14 +173,14 @@ function endOfProcess(): AbortSignal {
 /** @param typed Also without `http://`, or only a port and a path. @throws UsageError */
 export function receiverUrl(typed: string | undefined): string {
   if (typed === undefined) {
-    throw new UsageError('--forward-to is missing: give an address such as localhost:3000/hook.');
+    throw new UsageError('--forward-to is missing: give an address such as localhost:4000/hook.');
   }
 
   const address = typed.replace(/^:?(?=\d{1,5}(?:\/|$))/v, 'localhost:');
   const url = /^https?:\/\//v.test(address) ? address : `http://${address}`;
   if (!URL.canParse(url) || new URL(url).username !== '') {
     throw new UsageError(
-      `--forward-to must be an address without a user name, such as localhost:3000/hook, not "${typed}".`,
+      `--forward-to must be an address without a user name, such as localhost:4000/hook, not "${typed}".`,
     );
   }
 

@@ -10,7 +10,7 @@ export const trigger = command({
   brief: 'Sends the example of an event to a receiver on your machine',
   description:
     'Sends the example of an event to a receiver on your machine, signed as by "punctual listen". The example is that of the API\'s OpenAPI document, with a new id and the current time. For events of real posts, use a channel of the sandbox: a text with #sandbox-refuse makes a post fail.',
-  examples: ['trigger post.published', 'trigger post.failed --forward-to localhost:3000/hook'],
+  examples: ['trigger post.published', 'trigger post.failed --forward-to localhost:4000/hook'],
   args: { event: 'The event, such as post.published' },
   flags: {
     forwardTo: text(
