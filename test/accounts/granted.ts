@@ -90,8 +90,10 @@ export async function granted(
     session: null,
     settings: {},
   };
-  const connect = (grant: Grant) =>
-    connectChannel(orm.em.fork(), sealer, steps.workspaceId, 'a', account, { grant });
+  const connect = (grant: Grant, remoteId = 'me') => {
+    const ofMember = { ...account, remoteId };
+    return connectChannel(orm.em.fork(), sealer, steps.workspaceId, 'a', ofMember, { grant });
+  };
   const channel = await connect(tokens.grant(lives));
   const told = async (): Promise<string[]> => {
     const rows = await orm.em

@@ -141,6 +141,20 @@ test('a revoked access emits an event a day before the post that needs it', asyn
   t.is(tokens.spent.length, 1);
 });
 
+test('a server that is slow to refresh access delays no refresh of another account', async (t) => {
+  const { url } = await freshDatabase(t);
+  const lives = { forMs: 3_600_000, endsAtMs: clockStartMs + 7 * dayMs };
+  const { steps, tokens, connect } = await granted(t, url, lives);
+  await Promise.all(['a', 'b', 'c', 'd'].map((name) => connect(tokens.grant(lives), name)));
+  tokens.slowly = () =>
+    poll(
+      () => Promise.resolve(tokens.spent),
+      ({ length }) => length === 5,
+    );
+  steps.pass(dayMs + 1);
+  t.like(await sweepGrants(steps.deps), { refreshed: 5 });
+});
+
 test('a grant that a refresh extends is refreshed, without an event', async (t) => {
   const { url } = await freshDatabase(t);
   const { steps, tokens, told, channel } = await granted(t, url, {
