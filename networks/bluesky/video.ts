@@ -37,7 +37,7 @@ export async function processVideo(connection: Connection, file: PartMedia): Pro
   }
   if (!job?.jobId) {
     const words = job?.message || job?.error || '';
-    throw refusedBy(words, `did not accept the file "${file.name}"`, service, response);
+    throw refusedBy(connection, words, `did not accept the file "${file.name}"`, service, response);
   }
   const path = `/xrpc/app.bsky.video.getJobStatus?${new URLSearchParams({ jobId: job.jobId })}`;
   const { signal } = connection;
@@ -141,7 +141,7 @@ async function openVideoService(connection: Connection): Promise<VideoService | 
     const limits = await limitsOf(connection, service);
     if (!limits.canUpload) {
       const words = limits.message ?? limits.error ?? '';
-      throw refusedBy(words, 'accepts no video of this account');
+      throw refusedBy(connection, words, 'accepts no video of this account');
     }
 
     const uploadBlob = 'com.atproto.repo.uploadBlob';
@@ -172,7 +172,7 @@ async function limitsOf(
   const service = { baseUrl, uploadToken: token };
   const response = await askService(connection, service, { path });
   if (response.status === 429) {
-    throw refusedBy('', 'accepts no more requests at the moment', service, response);
+    throw refusedBy(connection, '', 'accepts no more requests at the moment', service, response);
   }
 
   const limits = response.status === 200 ? readLimits(jsonOf(response)) : null;
@@ -205,6 +205,7 @@ const limitRetryMs = 60 * 60_000;
 
 /** @param words The service's message. @param response Absent where the service answered that it accepts no video. */
 function refusedBy(
+  { now = () => new Date() }: Connection,
   words: string,
   saying: string,
   service?: VideoService,
@@ -218,7 +219,7 @@ function refusedBy(
     return new NetworkError('media_refused', message, refused);
   }
   if (status === 429 || /limit|disabled/iv.test(words)) {
-    const nowMs = Date.now();
+    const nowMs = now().getTime();
     const retryAt = (response && retryAtMs(response, nowMs)) ?? nowMs + limitRetryMs;
     return new NetworkError('rate_limited', message, { ...refused, retryAtMs: retryAt });
   }

@@ -116,7 +116,7 @@ async function refresh(request: Refresh, directories: Directories): Promise<Gran
       now: request.now(),
     });
   } catch (error) {
-    throw refreshError(error, sent);
+    throw refreshError(error, sent, request.now());
   }
 }
 

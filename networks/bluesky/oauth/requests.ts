@@ -151,7 +151,7 @@ export function connectionError(error: unknown, sent: Sent): OauthError {
 
 const notRegistered = "The Bluesky server does not accept this service's registration";
 
-export function refreshError(error: unknown, sent: Sent): NetworkError {
+export function refreshError(error: unknown, sent: Sent, now: Date): NetworkError {
   const refusal = refusalIn(error);
   const words = serverMessageOf(refusal, sent);
   const failed = (code: ChannelErrorCode, message: string, more?: Partial<NetworkErrorOptions>) =>
@@ -166,7 +166,7 @@ export function refreshError(error: unknown, sent: Sent): NetworkError {
   }
   if (refusal?.status === 429) {
     return failed('rate_limited', 'The Bluesky server takes no more requests for now.', {
-      retryAtMs: retryAtMs(answerOf(refusal), Date.now()),
+      retryAtMs: retryAtMs(answerOf(refusal), now.getTime()),
       limit: 'server',
       server: 'answered',
     });

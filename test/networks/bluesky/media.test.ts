@@ -34,11 +34,14 @@ test('a video is live as a video', async (t) => {
 
 // The video service.
 
+/** Of a database, ten minutes behind the worker's. */
+const slowClock = new Date(Date.now() - 600_000);
+
 /** An account whose server has a video service in front. */
 async function withService(t: ExecutionContext, answers: ServiceAnswers = {}) {
   const { person, account, records } = await connected(t);
   const service = await videoServiceBefore(t, person, answers);
-  const connection = openConnection(t, account, { baseUrl: service.url });
+  const connection = openConnection(t, account, { baseUrl: service.url, now: () => slowClock });
   const file = await videoFile();
   const send = () => publish(blueskyNetwork, connection, partsWith([file], 'A video'));
   const bytesOf = async () => {
@@ -131,7 +134,8 @@ test('an account at its daily limit waits, and one that may not upload gets an e
   for (const { answers, code } of cases) {
     const { send, records } = await withService(t, answers);
     const error = await t.throwsAsync(send());
-    t.like(error, { name: 'NetworkError', code, accepted: 'no' });
+    const retryAtMs = code === 'rate_limited' ? slowClock.getTime() + 60 * 60_000 : undefined;
+    t.like(error, { name: 'NetworkError', code, accepted: 'no', retryAtMs });
     t.deepEqual(await records(), []);
   }
 });
