@@ -1,3 +1,4 @@
+import { cut } from '../../domain/errors.ts';
 import { quote } from '../answer.ts';
 import type { AttachmentFacts, FileKind } from '../content-rules.ts';
 
@@ -65,7 +66,8 @@ type Fault =
 
 const typeFault = ({ type }: AttachmentFacts, types: readonly string[]) => ({
   is: 'is of the wrong kind',
-  limit: `it takes ${list(types)}`,
+  // A server names up to 200 types.
+  limit: `it takes ${cut(list(types), 300)}`,
   actual: `is ${quote(type, []) || 'of no known type'}`,
 });
 

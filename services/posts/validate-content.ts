@@ -139,11 +139,11 @@ const detailsOf = ({ channel, errors }: ChannelValidation): ErrorDetail[] =>
 /** A list of posts has the warnings of all, and each of a hundred channels may have some for each part of a thread. */
 const [mostOfChannel, mostOfPost] = [20, 100];
 
-/** The first ones, and instead of the others how many they are. */
-function firstOf<T>(all: readonly T[], most: number): (T | ContentFault)[] {
-  const left = all.length - most + 1;
-  const more = `${left} more warnings are not listed here: POST /api/v1/posts/validate lists all.`;
-  return left > 1 ? [...all.slice(0, most - 1), plainFault(more)] : [...all];
+const fullList = 'POST /api/v1/posts/validate lists more';
+
+function firstOf<T>(all: readonly T[], most: number, next = fullList): (T | ContentFault)[] {
+  const more = plainFault(`More problems are not listed here: ${next}.`);
+  return all.length > most ? [...all.slice(0, most - 1), more] : [...all];
 }
 
 /** A list of warnings, and the same as one text; null when there are none. */
@@ -204,6 +204,9 @@ type Place = {
   readonly media: readonly (readonly FileToValidate[])[];
 };
 
+/** A thread may have 2,500 files, with some faults each on each of a hundred channels. */
+const mostListed = 100;
+
 /** Converts validation messages for the API. A message without facts has the rule `other`. */
 function describeFaults(
   sentences: readonly string[],
@@ -211,13 +214,14 @@ function describeFaults(
   place: Place,
 ): ContentFault[] {
   const left = [...facts];
-  return sentences.map((message) => {
+  const faults = sentences.slice(0, mostListed + 1).map((message) => {
     // Files of the same name may have the same fault: their sentences and facts have the same order.
     const index = left.findIndex((one) => one.message === message);
     const [fact] = index === -1 ? [] : left.splice(index, 1);
     const { rule = 'other', limit = null, actual = null } = fact ?? {};
     return { message, path: fact ? pathOf(fact.at, place) : '', rule, limit, actual };
   });
+  return firstOf(faults, mostListed, 'correct these first');
 }
 
 /** JSON pointer into the request. */
