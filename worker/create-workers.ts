@@ -107,8 +107,8 @@ export function pollQueues(
 }
 
 /**
- * Logs each failed activity in one line, those of an outage of the database in one of five seconds. Only the log gets the message of an unexpected error, since it may contain a
- * post's text or a token.
+ * Logs each failed activity in one line, and those of an outage of the database in one line every five seconds. Only
+ * the log gets the message of an unexpected error, since it may contain a post's text or a token.
  */
 export function redactErrors(log: Logger): ActivityInterceptorsFactory {
   const countUnavailable = countedErrors(
