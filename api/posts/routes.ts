@@ -78,7 +78,7 @@ const listQuery = {
     schema: { ...listOf(oneOf(inclusions)), maxItems: inclusions.length },
   },
   limit: {
-    description: `The maximum number of posts; with \`include\`, a page has at most ${mostWhole}.`,
+    description: `The maximum number of posts; with \`include\`, a page has at most ${mostWhole}, and ends after 5 MB.`,
     schema: { type: 'integer', minimum: 1, maximum: mostListed, default: mostListed },
   },
   cursor: {

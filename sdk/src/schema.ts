@@ -2261,7 +2261,7 @@ export interface components {
         NewPost: {
             /** @description Text of a single post; may be empty beside files. In texts, other line breaks (CR LF, CR, U+000B, U+000C, U+0085, U+2028, U+2029) become `\n`, other control characters are removed, and NUL is refused. */
             body?: string | null;
-            /** @description Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`, with a `warning`. All texts of a post together, including `channel_bodies`, have at most 300,000 characters; the first text counts for each channel that gets it. */
+            /** @description Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`, with a `warning`. All texts of a post together, including `channel_bodies`, have at most 300,000 characters; the first text counts for each channel that gets it. Its files, with those of `channel_media`, are at most 200. */
             thread?: (string | components["schemas"]["ThreadPart"])[] | null;
             /** @description The channels to publish to. */
             channel_ids?: string[] | null;
@@ -2402,7 +2402,7 @@ export interface components {
         PostEdit: {
             /** @description Text of a single post; may be empty beside files. In texts, other line breaks (CR LF, CR, U+000B, U+000C, U+0085, U+2028, U+2029) become `\n`, other control characters are removed, and NUL is refused. */
             body?: string | null;
-            /** @description Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`, with a `warning`. All texts of a post together, including `channel_bodies`, have at most 300,000 characters; the first text counts for each channel that gets it. */
+            /** @description Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`, with a `warning`. All texts of a post together, including `channel_bodies`, have at most 300,000 characters; the first text counts for each channel that gets it. Its files, with those of `channel_media`, are at most 200. */
             thread?: (string | components["schemas"]["ThreadPart"])[] | null;
             /** @description The channels to publish to. */
             channel_ids?: string[];
@@ -5049,7 +5049,7 @@ export interface operations {
                 order?: components["schemas"]["ListPostsOrder"];
                 /** @description Adds fields of `GET /posts/{id}`: `channels` (with `summary`), `media` (with `channel_media` and `thread_media`), and with either `updated_at`, `timezone`, `metadata`, `video`, `warning` and `warnings`. Both: `include=channels,media`. Longer texts of channels are cut to 3,000 characters, and to 20,000 for a post. */
                 include?: components["schemas"]["ListPostsIncludeItem"][];
-                /** @description The maximum number of posts; with `include`, a page has at most 50. */
+                /** @description The maximum number of posts; with `include`, a page has at most 50, and ends after 5 MB. */
                 limit?: number;
                 /** @description The `next_cursor` of the previous page. Opaque. Send the same filters and order with it. */
                 cursor?: string;

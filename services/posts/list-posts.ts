@@ -33,6 +33,10 @@ const alwaysIncluded = [
 const longestOwn = 3000;
 const longestOfChannels = 20_000;
 
+/** A page with `include` ends after this many characters: a post may have megabytes of alt texts and options. */
+const longestPage = 5_000_000;
+const readAtOnce = 5;
+
 type Request = PostSearch & {
   readonly sort?: PostTime;
   readonly order?: (typeof listOrders)[number];
@@ -61,12 +65,23 @@ export async function listPosts(
   const asked = { ...search, sort, order, limit: limit + 1, after, channelIds };
   const rows = await selectPage(em, workspaceId, asked);
   const placeOf = (row: ListedRow) => ({ id: row.id, createdAt: row[sort] ?? new Date(0) });
-  const { page, nextCursor } = cutPage(rows, limit, placeOf, list);
-  const posts = page.map(present);
-  return {
-    posts: await withMore(em, deps, { workspaceId, channelIds }, posts, include),
-    nextCursor,
-  };
+  if (include.length === 0) {
+    const { page, nextCursor } = cutPage(rows, limit, placeOf, list);
+    return { posts: page.map(present), nextCursor };
+  }
+
+  const posts: (ListedPost & Partial<PostView>)[] = [];
+  const most = Math.min(limit, rows.length);
+  let read = 0;
+  for (let bytes = 0; read < most && bytes < longestPage;) {
+    const some = rows.slice(read, Math.min(read + readAtOnce, most)).map(present);
+    const whole = await withMore(em, deps, { workspaceId, channelIds }, some, include);
+    bytes += JSON.stringify(whole).length;
+    posts.push(...whole);
+    read += some.length;
+  }
+
+  return { posts, nextCursor: cutPage(rows, read, placeOf, list).nextCursor };
 }
 
 /** Names the list that a cursor belongs to; empty for the list without filters in its usual order. */
@@ -83,10 +98,6 @@ async function withMore(
   posts: readonly ListedPost[],
   include: NonNullable<Request['include']>,
 ): Promise<(ListedPost & Partial<PostView>)[]> {
-  if (include.length === 0) {
-    return [...posts];
-  }
-
   const ids = posts.map(({ id }) => id);
   const shown = { ...shownBy, longestOwn };
   const whole = await loadPostViews(em, holder.workspaceId, ids, shown);

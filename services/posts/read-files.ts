@@ -33,9 +33,13 @@ export const mediaLists = (input: PostInput) => [
 
 const mostUrls = 10;
 
+/** A file counts each time, since answers and events show it as often, with up to 5,000 characters of alt text. */
+const mostFiles = 200;
+
 /** The URLs of a request: those of `media_urls`, then those of its lists. */
 export function givenUrls(input: PostInput): GivenUrl[] {
   assertOneWay(input);
+  assertFew(input);
   const listed = mediaLists(input).flatMap(({ items, at }) =>
     items.flatMap(({ media_id: mediaId, url }, index) => {
       if ((mediaId === undefined) === (url === undefined)) {
@@ -93,6 +97,20 @@ function assertOneWay(input: PostInput): void {
   if (beside.length > 0 && first.length > 0) {
     const message = 'are given both beside the thread and in its first part: send one of them';
     throw wrongValue('/thread/0', message, `The files of the first part ${message}.`);
+  }
+}
+
+function assertFew(input: PostInput): void {
+  const lists = [
+    ...mediaLists(input).map(({ items }) => items),
+    ...fileFields(input).map(({ media_ids: ids }) => ids ?? []),
+  ];
+  const count = lists.reduce((sum, { length }) => sum + length, 0);
+  if (count > mostFiles) {
+    const message = `A post may have ${mostFiles} files in all its parts and channels; these are ${count}.`;
+    throw new AppError('invalid_request', message, {
+      details: [{ path: '', message, limit: mostFiles, actual: count }],
+    });
   }
 }
 

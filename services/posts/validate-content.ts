@@ -204,7 +204,7 @@ type Place = {
   readonly media: readonly (readonly FileToValidate[])[];
 };
 
-/** A thread may have 2,500 files, with some faults each on each of a hundred channels. */
+/** A post may have 200 files, with some faults each on each of a hundred channels. */
 const mostListed = 100;
 
 /** Converts validation messages for the API. A message without facts has the rule `other`. */

@@ -128,3 +128,32 @@ test('a list with include has whole posts, equal to those of GET /posts/{id}, wi
   const wrong = await client.get('/posts?include=channels,medium');
   t.regex(wrong.body.error, /include.* must be one of channels, media/v);
 });
+
+test('a page of whole posts with megabytes of alt texts ends early, and the next page has the others', async (t) => {
+  const client = await api.newClient();
+  const channelId = await storeChannel(api.punctual, client.workspaceId);
+  const altText = 'a'.repeat(5000);
+  const files = Array.from({ length: 8 }, () =>
+    storeMedia(api.punctual, client.workspaceId, { altText }),
+  );
+  const media = await Promise.all(files);
+  const thread = Array.from({ length: 25 }, () => ({ text: 'x', media_ids: media }));
+  const ids: string[] = [];
+  for (let n = 0; n < 12; n += 1) {
+    const { body } = await client.post('/posts', { thread, channel_ids: [channelId] });
+    ids.unshift(body.post.id);
+  }
+
+  const first = await client.get('/posts?include=media');
+  t.true(JSON.stringify(first.body).length < 11_000_000);
+  t.is(first.body.posts.length, 5);
+  const cursor = first.body.next_cursor;
+  const second = await client.get(`/posts?include=media&cursor=${cursor}`);
+  const third = await client.get(`/posts?include=media&cursor=${second.body.next_cursor}`);
+  const pages = [first, second, third].flatMap(({ body }) => body.posts);
+  t.deepEqual(
+    pages.map((post) => post.id),
+    ids,
+  );
+  t.is(third.body.next_cursor, null);
+});

@@ -28,20 +28,24 @@ test('a draft with thousands of faults stores some of each channel, and says tha
   t.true(warning.length < 20_000, `${warning.length}`);
 });
 
-test('a thread of 2,500 files of types that a server with 200 long types refuses has an answer of a few kilobytes for each channel', async (t) => {
+test('files of types that a server with 200 long types refuses have a short answer, and a post has 200 files', async (t) => {
   const client = await api.newClient();
   const mediaTypes = Array.from({ length: 200 }, (_none, n) => `image/x${n}`.padEnd(100, 'x'));
   const settings = { mediaTypes, maxMediaAttachments: 2500 };
   const channelId = await storeChannel(api.punctual, client.workspaceId, { settings });
-  const files = Array.from({ length: 100 }, () => storeMedia(api.punctual, client.workspaceId));
-  const mediaIds = await Promise.all(files);
-  const thread = Array.from({ length: 25 }, () => ({ text: 'p', media_ids: mediaIds }));
-  const post = { thread, channel_ids: [channelId] };
-  const { body } = await client.post('/posts/validate', post);
+  const files = Array.from({ length: 9 }, () => storeMedia(api.punctual, client.workspaceId));
+  const ids = await Promise.all(files);
+  const postOf = (mediaIds: readonly string[]) => ({
+    thread: Array.from({ length: 25 }, () => ({ text: 'p', media_ids: mediaIds })),
+    channel_ids: [channelId],
+  });
+  const { body } = await client.post('/posts/validate', postOf(ids.slice(0, 8)));
   const { errors } = body.channels[0];
   t.is(errors.length, 100);
   t.is(errors[99].message, 'More problems are not listed here: correct these first.');
   t.true(JSON.stringify(body).length < 100_000, `${JSON.stringify(body).length}`);
-  const { status } = await client.post('/posts', { ...post, schedule_in_minutes: 60 });
+
+  const { status, body: refused } = await client.post('/posts', postOf(ids));
   t.is(status, 400);
+  t.is(refused.error, 'A post may have 200 files in all its parts and channels; these are 225.');
 });
