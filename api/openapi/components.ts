@@ -109,19 +109,19 @@ export const namedSchemas: Named<object> = {
   ...optionsOfNetworks,
 };
 
-/** Texts with fixed values. Each becomes an enum of this name wherever these values stand. */
+/** Texts with fixed values. Each becomes an enum of this name wherever these values stand: not that of an object and a field. */
 export const namedEnums: Named<readonly string[]> = {
   Platform: [platforms, 'A network.'],
-  PostStatus: [postStatuses, 'The status of a post.'],
+  PostState: [postStatuses, 'The status of a post.'],
   ChannelStatus: [shownChannelStatuses, 'The status of a post on one channel.'],
   UnpublishStatus: [unpublishStatuses, 'How far the removal of a post from one channel is.'],
-  ChannelState: [channelAccess, 'Whether a channel can publish.'],
+  ChannelAccess: [channelAccess, 'Whether a channel can publish.'],
   AuditAction: [auditActions, 'What was done.'],
   ActorType: [actorTypes, 'The kind of an actor.'],
   ChannelErrorCode: [channelErrorCodes, 'Why a channel does not have a post.'],
   ErrorCode: [errorCodes, 'Why a call failed.'],
   EventType: [eventTypes, 'The name of an event.'],
-  DeliveryStatus: [deliveryStatuses, 'The status of a delivery. Only `pending` changes.'],
+  DeliveryState: [deliveryStatuses, 'The status of a delivery. Only `pending` changes.'],
   DisabledReason: [disabledReasons, 'Why an endpoint is disabled.'],
   RefreshState: [refreshStates, 'Whether the metrics of a channel are read now.'],
 };

@@ -50,7 +50,12 @@ export function refineField(name: string, schema: Schema, place: string): Schema
 const free: ReadonlySet<string> = new Set(['request_id', 'external_id', 'scheduled_at']);
 
 function refineText(name: string, schema: Schema): Schema {
-  const { type, format, pattern, enum: values, const: value } = schema;
+  const { type, format, pattern, enum: values, const: value, maximum = Infinity } = schema;
+  const mayBeBytes = /_bytes$|^(?:limit|used)$/v.test(name) && Number(maximum) > 2 ** 31;
+  if (mayBeBytes && [type].flat().includes('integer')) {
+    return { ...schema, format: 'int64' }; // Without it, generators for Java and Rust read 32 bits.
+  }
+
   const isText = [type].flat().includes('string') && value === undefined && values === undefined;
   if (!isText || format !== undefined || (pattern !== undefined && pattern !== knownId.pattern)) {
     return schema;

@@ -31,7 +31,9 @@ bytes, not from its name.
 \`/posts/validate\`, \`PATCH\`, \`DELETE\`), unless the operator configured other limits: \`RateLimit-Policy\` has your limits, and
 \`RateLimit\` what is left. A workspace has the calls of ten keys, with all
 its keys together (\`workspace-requests\`, \`workspace-writes\` where they refuse). A call beyond a limit is a 429 with
-\`Retry-After\`. A workspace has at most 10 webhook endpoints; a thread has at most 25 texts.`;
+\`Retry-After\`. A workspace has at most 10 webhook endpoints; a thread has at most 25 texts.
+
+**Generators.** oapi-codegen (Go) needs \`skip-prune: true\`, or it leaves out the schemas of webhooks.`;
 
 export const info = {
   title: 'Punctual',

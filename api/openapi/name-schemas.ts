@@ -89,7 +89,8 @@ export class SchemaNames {
 
   #enum({ type, description, enum: values = [], ...rest }: Schema, place: string): Schema {
     const texts = values.filter((value) => value !== null);
-    const name = enumNames.get(texts.join(' ')) ?? place;
+    // Not the name of the field's place, which generators give to the alternatives of an open enum.
+    const name = enumNames.get(texts.join(' ')) ?? `${place}Value`;
     this.#define(name, texts.join(' '), () => ({
       type: 'string',
       ...about(name, description),

@@ -1222,11 +1222,17 @@ export interface components {
             scheduled: number | null;
             /** @description Drafts. */
             drafts: number | null;
-            /** @description Bytes of text in posts. */
+            /**
+             * Format: int64
+             * @description Bytes of text in posts.
+             */
             text_bytes: number | null;
             /** @description Files in the media library. */
             files: number | null;
-            /** @description Bytes in the media library. */
+            /**
+             * Format: int64
+             * @description Bytes in the media library.
+             */
             media_bytes: number | null;
             /** @description Connected channels. */
             channels: number | null;
@@ -1234,7 +1240,7 @@ export interface components {
             webhooks: number | null;
         };
         /** @enum {string} */
-        ApiKeyScope: "posts:read" | "posts:write" | "posts:publish" | "media" | "channels" | "webhooks" | "analytics" | "keys";
+        ApiKeyScopeValue: "posts:read" | "posts:write" | "posts:publish" | "media" | "channels" | "webhooks" | "analytics" | "keys";
         /** @description An API key, without the key itself. */
         ApiKey: {
             /**
@@ -1247,7 +1253,7 @@ export interface components {
             /** @description The last four characters of the key. */
             last_four: string;
             /** @description What the key may do. `posts:write` creates, edits and cancels drafts; `posts:publish` is needed in addition for a post with a time, and to retry, settle or unpublish one. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`. */
-            scopes: (components["schemas"]["ApiKeyScope"] | (string & {}))[];
+            scopes: (components["schemas"]["ApiKeyScopeValue"] | (string & {}))[];
             /** @description The only channels that the key sees and uses; null for all. Such a key reads posts that have one of them, and creates and changes posts that have no others. */
             channel_ids: string[] | null;
             /**
@@ -1280,9 +1286,15 @@ export interface components {
         };
         /** @description How much of a limit is used. */
         UsedLimit: {
-            /** @description How much of it is used. */
+            /**
+             * Format: int64
+             * @description How much of it is used.
+             */
             used: number;
-            /** @description Null for none. */
+            /**
+             * Format: int64
+             * @description Null for none.
+             */
             limit: number | null;
         };
         GetUsageAnswerUsage: {
@@ -1340,7 +1352,10 @@ export interface components {
             limit?: number;
             /** @description The actual size or value. */
             actual?: number;
-            /** @description With `quota_exceeded`: the amount in use. */
+            /**
+             * Format: int64
+             * @description With `quota_exceeded`: the amount in use.
+             */
             used?: number;
         };
         /** @description The body of every error response. */
@@ -1353,7 +1368,7 @@ export interface components {
             details?: components["schemas"]["ApiErrorDetail"][];
         };
         /** @enum {string} */
-        CreatedApiKeyScope: "posts:read" | "posts:write" | "posts:publish" | "media" | "channels" | "webhooks" | "analytics" | "keys";
+        CreatedApiKeyScopeValue: "posts:read" | "posts:write" | "posts:publish" | "media" | "channels" | "webhooks" | "analytics" | "keys";
         /** @description A new API key, with the key itself. */
         CreatedApiKey: {
             /**
@@ -1366,7 +1381,7 @@ export interface components {
             /** @description The last four characters of the key. */
             last_four: string;
             /** @description What the key may do. `posts:write` creates, edits and cancels drafts; `posts:publish` is needed in addition for a post with a time, and to retry, settle or unpublish one. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`. */
-            scopes: (components["schemas"]["CreatedApiKeyScope"] | (string & {}))[];
+            scopes: (components["schemas"]["CreatedApiKeyScopeValue"] | (string & {}))[];
             /** @description The only channels that the key sees and uses; null for all. Such a key reads posts that have one of them, and creates and changes posts that have no others. */
             channel_ids: string[] | null;
             /**
@@ -1392,13 +1407,13 @@ export interface components {
             key: components["schemas"]["CreatedApiKey"];
         };
         /** @enum {string} */
-        NewApiKeyScope: "posts:read" | "posts:write" | "posts:publish" | "media" | "channels" | "webhooks" | "analytics" | "keys";
+        NewApiKeyScopeValue: "posts:read" | "posts:write" | "posts:publish" | "media" | "channels" | "webhooks" | "analytics" | "keys";
         /** @description An API key to create. */
         NewApiKey: {
             /** @description What the key is for. */
             name: string;
             /** @description What the key may do. `posts:write` creates, edits and cancels drafts; `posts:publish` is needed in addition for a post with a time, and to retry, settle or unpublish one. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`. */
-            scopes: components["schemas"]["NewApiKeyScope"][];
+            scopes: components["schemas"]["NewApiKeyScopeValue"][];
             /** @description The only channels that the key sees and uses; null for all. Such a key reads posts that have one of them, and creates and changes posts that have no others. It cannot have the scope `webhooks`. */
             channel_ids?: string[] | null;
             /**
@@ -1412,13 +1427,13 @@ export interface components {
             key: components["schemas"]["ApiKey"];
         };
         /** @enum {string} */
-        ApiKeyEditScope: "posts:read" | "posts:write" | "posts:publish" | "media" | "channels" | "webhooks" | "analytics" | "keys";
+        ApiKeyEditScopeValue: "posts:read" | "posts:write" | "posts:publish" | "media" | "channels" | "webhooks" | "analytics" | "keys";
         /** @description Changes of an API key. Only the fields that are sent change. */
         ApiKeyEdit: {
             /** @description What the key is for. */
             name?: string;
             /** @description What the key may do. `posts:write` creates, edits and cancels drafts; `posts:publish` is needed in addition for a post with a time, and to retry, settle or unpublish one. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`. */
-            scopes?: components["schemas"]["ApiKeyEditScope"][];
+            scopes?: components["schemas"]["ApiKeyEditScopeValue"][];
             /** @description The only channels that the key sees and uses; null for all. Such a key reads posts that have one of them, and creates and changes posts that have no others. It cannot have the scope `webhooks`. */
             channel_ids?: string[] | null;
             /**
@@ -1504,7 +1519,7 @@ export interface components {
          * @description Whether a channel can publish.
          * @enum {string}
          */
-        ChannelState: "connected" | "at_risk" | "needs_reconnect";
+        ChannelAccess: "connected" | "at_risk" | "needs_reconnect";
         /** @description A connected social account. */
         Channel: {
             /**
@@ -1525,7 +1540,7 @@ export interface components {
             /** @description Whether the account is at the sandbox: its posts are not published on a real network. */
             sandbox: boolean;
             /** @description `at_risk`: its access ends within seven days, and only connecting it again renews it. `needs_reconnect`: it has ended. */
-            state: components["schemas"]["ChannelState"] | (string & {});
+            state: components["schemas"]["ChannelAccess"] | (string & {});
             /** @description Why the channel needs reconnecting. */
             error: string | null;
             /**
@@ -1564,24 +1579,24 @@ export interface components {
          * @description Who may see the post: everybody, or the member's connections. Default: `PUBLIC`; the page of an organisation accepts nothing else.
          * @enum {string}
          */
-        LinkedinOptionsVisibility: "PUBLIC" | "CONNECTIONS";
+        LinkedinOptionsVisibilityValue: "PUBLIC" | "CONNECTIONS";
         /** @description Options of a channel on linkedin. */
         LinkedinOptions: {
             /** @description Who may see the post: everybody, or the member's connections. Default: `PUBLIC`; the page of an organisation accepts nothing else. */
-            visibility?: components["schemas"]["LinkedinOptionsVisibility"];
+            visibility?: components["schemas"]["LinkedinOptionsVisibilityValue"];
             /** @description Written below the post by the same account after publication. LinkedIn allows comments only to apps of its Community Management API; with another app's token the post is published and the comment fails. */
             first_comment?: string;
             /** @description Whether a post without files shows a card of its first link, with the title, the description and the picture of that page. Default: true. */
             link_card?: boolean;
         };
         /** @enum {string} */
-        BlueskyOptionsLabel: "sexual" | "nudity" | "porn" | "graphic-media";
+        BlueskyOptionsLabelValue: "sexual" | "nudity" | "porn" | "graphic-media";
         /** @description Options of a channel on bluesky. */
         BlueskyOptions: {
             /** @description Languages of the text, up to three, as BCP 47 tags such as `en` or `pt-BR`. */
             langs?: string[];
             /** @description Content warnings that readers see before the post. */
-            labels?: components["schemas"]["BlueskyOptionsLabel"][];
+            labels?: components["schemas"]["BlueskyOptionsLabelValue"][];
             /** @description Whether a post without files shows a card of its first link, with the title, the description and the picture of that page. Default: true. */
             link_card?: boolean;
         };
@@ -1589,11 +1604,11 @@ export interface components {
          * @description Who sees the post: everybody, everybody except public timelines (`unlisted`), followers (`private`), or only the accounts that it mentions (`direct`). Default: `public`.
          * @enum {string}
          */
-        MastodonOptionsVisibility: "public" | "unlisted" | "private" | "direct";
+        MastodonOptionsVisibilityValue: "public" | "unlisted" | "private" | "direct";
         /** @description Options of a channel on mastodon. */
         MastodonOptions: {
             /** @description Who sees the post: everybody, everybody except public timelines (`unlisted`), followers (`private`), or only the accounts that it mentions (`direct`). Default: `public`. */
-            visibility?: components["schemas"]["MastodonOptionsVisibility"];
+            visibility?: components["schemas"]["MastodonOptionsVisibilityValue"];
             /** @description A content warning: each text of the post is hidden behind it. Counts towards the length of the text. */
             spoiler_text?: string;
             /** @description Whether images and videos are hidden at first. Default: the account's own setting; on Mastodon always true with a content warning. */
@@ -1609,13 +1624,13 @@ export interface components {
          * @description Who may see the video. Default: `public`.
          * @enum {string}
          */
-        YoutubeOptionsPrivacy: "public" | "unlisted" | "private";
+        YoutubeOptionsPrivacyValue: "public" | "unlisted" | "private";
         /** @description Options of a channel on youtube. */
         YoutubeOptions: {
             /** @description The title of the video. Default: the first line of the text. */
             title?: string;
             /** @description Who may see the video. Default: `public`. */
-            privacy?: components["schemas"]["YoutubeOptionsPrivacy"];
+            privacy?: components["schemas"]["YoutubeOptionsPrivacyValue"];
             /** @description Whether the video is made for kids. Required by YouTube, here or in `video`. */
             made_for_kids?: boolean;
             /** @description Words to find the video by: 500 characters in all, counting the commas between them and two more for each tag that contains a space. */
@@ -1662,12 +1677,12 @@ export interface components {
          * @description The network’s answer. `unknown`: it gave none, and the channel is unchanged; `reason` says why.
          * @enum {string}
          */
-        CheckChannelAnswerAccess: "connected" | "needs_reconnect" | "unknown";
+        CheckChannelAnswerAccessValue: "connected" | "needs_reconnect" | "unknown";
         CheckChannelAnswer: {
             /** @description The channel. */
             channel: components["schemas"]["Channel"];
             /** @description The network’s answer. `unknown`: it gave none, and the channel is unchanged; `reason` says why. */
-            access: components["schemas"]["CheckChannelAnswerAccess"] | (string & {});
+            access: components["schemas"]["CheckChannelAnswerAccessValue"] | (string & {});
             /** @description Why the answer is `needs_reconnect` or `unknown`; null otherwise. */
             reason: string | null;
             /**
@@ -1742,7 +1757,7 @@ export interface components {
          * @description `pending`: it is not finished yet. `connected`: it connected the account of `channel_ids`. `failed`: it ended without an account. `expired`: it was not finished in time. The last two need a new link.
          * @enum {string}
          */
-        GetConnectLinkAnswerStatus: "pending" | "connected" | "failed" | "expired";
+        GetConnectLinkAnswerStatusValue: "pending" | "connected" | "failed" | "expired";
         GetConnectLinkAnswer: {
             /**
              * Format: uuid
@@ -1750,7 +1765,7 @@ export interface components {
              */
             id: string;
             /** @description `pending`: it is not finished yet. `connected`: it connected the account of `channel_ids`. `failed`: it ended without an account. `expired`: it was not finished in time. The last two need a new link. */
-            status: components["schemas"]["GetConnectLinkAnswerStatus"] | (string & {});
+            status: components["schemas"]["GetConnectLinkAnswerStatusValue"] | (string & {});
             /** @description The connected channels; empty before. */
             channel_ids: string[];
             /** @description The last problem, as a sentence for people, also of a pending link that can still be used; null without one. */
@@ -1769,12 +1784,15 @@ export interface components {
          * @description What is counted.
          * @enum {string}
          */
-        TextLimitUnit: "characters" | "graphemes" | "bytes";
+        TextLimitUnitValue: "characters" | "graphemes" | "bytes";
         /** @description A limit of each text. */
         TextLimit: {
             /** @description What is counted. */
-            unit: components["schemas"]["TextLimitUnit"] | (string & {});
-            /** @description The most that a text may have. */
+            unit: components["schemas"]["TextLimitUnitValue"] | (string & {});
+            /**
+             * Format: int64
+             * @description The most that a text may have.
+             */
             limit: number;
             /** @description The length that every link counts as; null: its actual length. */
             link_length: number | null;
@@ -1791,9 +1809,15 @@ export interface components {
             min_count: number;
             /** @description The maximum number per post, or per part of a thread. */
             max_count: number;
-            /** @description In bytes; null: no limit is known. */
+            /**
+             * Format: int64
+             * @description In bytes; null: no limit is known.
+             */
             min_bytes: number | null;
-            /** @description In bytes; never more than `POST /media` accepts. */
+            /**
+             * Format: int64
+             * @description In bytes; never more than `POST /media` accepts.
+             */
             max_bytes: number;
             /** @description Width times height; null: no limit is known. */
             max_pixels: number | null;
@@ -1863,22 +1887,22 @@ export interface components {
          * @description The status of a post.
          * @enum {string}
          */
-        PostStatus: "draft" | "scheduled" | "publishing" | "published" | "failed";
+        PostState: "draft" | "scheduled" | "publishing" | "published" | "failed";
         /** @enum {string} */
-        ListPostsOutcome: "published" | "partial" | "failed" | "unconfirmed";
+        ListPostsOutcomeValue: "published" | "partial" | "failed" | "unconfirmed";
         /** @enum {string} */
-        ListPostsDateField: "created_at" | "scheduled_at" | "published_at";
+        ListPostsDateFieldValue: "created_at" | "scheduled_at" | "published_at";
         /** @enum {string} */
-        ListPostsSort: "created_at" | "scheduled_at" | "published_at";
+        ListPostsSortValue: "created_at" | "scheduled_at" | "published_at";
         /** @enum {string} */
-        ListPostsOrder: "desc" | "asc";
+        ListPostsOrderValue: "desc" | "asc";
         /** @enum {string} */
-        ListPostsIncludeItem: "channels" | "media";
+        ListPostsIncludeItemValue: "channels" | "media";
         /**
          * @description How the post ended: `published` on every channel, `partial` on some, `failed` on none. `unconfirmed`: a channel is `unconfirmed`. Null until it has ended.
          * @enum {string}
          */
-        PostListItemOutcome: "published" | "partial" | "failed" | "unconfirmed";
+        PostListItemOutcomeValue: "published" | "partial" | "failed" | "unconfirmed";
         /**
          * @description The status of a post on one channel.
          * @enum {string}
@@ -2005,12 +2029,12 @@ export interface components {
             alt_text: string | null;
         };
         /** @enum {string} */
-        PostListItemVideoPrivacy: "public" | "unlisted" | "private";
+        PostListItemVideoPrivacyValue: "public" | "unlisted" | "private";
         PostListItemVideo: {
             /** @description The title of the video. */
             title?: string;
             /** @description Who can see the video. */
-            privacy?: components["schemas"]["PostListItemVideoPrivacy"] | (string & {});
+            privacy?: components["schemas"]["PostListItemVideoPrivacyValue"] | (string & {});
             /** @description Whether the video is made for children. */
             made_for_kids?: boolean;
         };
@@ -2061,9 +2085,9 @@ export interface components {
              */
             created_at: string;
             /** @description `draft`: it has no time; a cancelled post is also a draft. `scheduled`: it waits for its time. `publishing`: some of its channels have not ended yet. `published`: it went out on every channel. `failed`: every channel has ended, and some are `failed` or `unconfirmed`; if `summary.published` is not 0, it went out on the others. */
-            status: components["schemas"]["PostStatus"] | (string & {});
+            status: components["schemas"]["PostState"] | (string & {});
             /** @description How the post ended: `published` on every channel, `partial` on some, `failed` on none. `unconfirmed`: a channel is `unconfirmed`. Null until it has ended. */
-            outcome: components["schemas"]["PostListItemOutcome"] | (string & {}) | null;
+            outcome: components["schemas"]["PostListItemOutcomeValue"] | (string & {}) | null;
             /** @description The tags, in their order. */
             tags: string[];
             /** @description The id of the post in your system. */
@@ -2110,7 +2134,7 @@ export interface components {
          * @description How the post ended: `published` on every channel, `partial` on some, `failed` on none. `unconfirmed`: a channel is `unconfirmed`. Null until it has ended.
          * @enum {string}
          */
-        PostOutcome: "published" | "partial" | "failed" | "unconfirmed";
+        PostOutcomeValue: "published" | "partial" | "failed" | "unconfirmed";
         /** @description How many channels have each outcome. An `unconfirmed` channel counts as failed, although its post may be live. `published` includes the channels whose post was removed since, which `removed` counts. */
         PostSummary: {
             /** @description Channels that are `published` or `removed`. */
@@ -2123,12 +2147,12 @@ export interface components {
             removed: number;
         };
         /** @enum {string} */
-        PostVideoPrivacy: "public" | "unlisted" | "private";
+        PostVideoPrivacyValue: "public" | "unlisted" | "private";
         PostVideo: {
             /** @description The title of the video. */
             title?: string;
             /** @description Who can see the video. */
-            privacy?: components["schemas"]["PostVideoPrivacy"] | (string & {});
+            privacy?: components["schemas"]["PostVideoPrivacyValue"] | (string & {});
             /** @description Whether the video is made for children. */
             made_for_kids?: boolean;
         };
@@ -2140,9 +2164,9 @@ export interface components {
              */
             id: string;
             /** @description `draft`: it has no time; a cancelled post is also a draft. `scheduled`: it waits for its time. `publishing`: some of its channels have not ended yet. `published`: it went out on every channel. `failed`: every channel has ended, and some are `failed` or `unconfirmed`; if `summary.published` is not 0, it went out on the others. */
-            status: components["schemas"]["PostStatus"] | (string & {});
+            status: components["schemas"]["PostState"] | (string & {});
             /** @description How the post ended: `published` on every channel, `partial` on some, `failed` on none. `unconfirmed`: a channel is `unconfirmed`. Null until it has ended. */
-            outcome: components["schemas"]["PostOutcome"] | (string & {}) | null;
+            outcome: components["schemas"]["PostOutcomeValue"] | (string & {}) | null;
             /** @description The text of a single post. */
             body: string | null;
             /** @description The texts of a thread, in order; null for a single post. */
@@ -2247,13 +2271,13 @@ export interface components {
             alt_text?: string | null;
         };
         /** @enum {string} */
-        VideoOptionsPrivacy: "public" | "unlisted" | "private";
+        VideoOptionsPrivacyValue: "public" | "unlisted" | "private";
         /** @description Settings of a video. */
         VideoOptions: {
             /** @description The title of the video. */
             title?: string;
             /** @description Who can see the video. */
-            privacy?: components["schemas"]["VideoOptionsPrivacy"];
+            privacy?: components["schemas"]["VideoOptionsPrivacyValue"];
             /** @description Whether the video is made for children. */
             made_for_kids?: boolean;
         };
@@ -2322,7 +2346,10 @@ export interface components {
         ValidatedChannelText: {
             /** @description The length of the text. */
             length: number;
-            /** @description The most that it may have. */
+            /**
+             * Format: int64
+             * @description The most that it may have.
+             */
             limit: number;
             /** @description The counted unit. */
             unit: string;
@@ -2346,7 +2373,10 @@ export interface components {
             price_usd: number | null;
             /** @description The length of the text that is closest to its limit; null without text. */
             length: number | null;
-            /** @description Its limit; null without text. */
+            /**
+             * Format: int64
+             * @description Its limit; null without text.
+             */
             limit: number | null;
             /** @description The counted unit, such as characters or bytes. */
             unit: string | null;
@@ -2482,10 +2512,10 @@ export interface components {
          * @description Copies only the channels that failed. An unconfirmed channel is left out, since it may have the post.
          * @enum {string}
          */
-        CopyPostBodyOnly: "failed";
+        CopyPostBodyOnlyValue: "failed";
         CopyPostBody: {
             /** @description Copies only the channels that failed. An unconfirmed channel is left out, since it may have the post. */
-            only?: components["schemas"]["CopyPostBodyOnly"];
+            only?: components["schemas"]["CopyPostBodyOnlyValue"];
         };
         CancelPostAnswer: {
             /**
@@ -2536,7 +2566,7 @@ export interface components {
             channel_ids?: string[];
         };
         /** @enum {string} */
-        ListMediaType: "image" | "video";
+        ListMediaTypeValue: "image" | "video";
         /** @description A file of the media library. */
         MediaFile: {
             /**
@@ -2553,7 +2583,10 @@ export interface components {
             url: string;
             /** @description The name of the file. */
             name: string;
-            /** @description Size in bytes. */
+            /**
+             * Format: int64
+             * @description Size in bytes.
+             */
             size_bytes: number;
             /** @description In pixels, as displayed. */
             width: number | null;
@@ -2631,11 +2664,11 @@ export interface components {
             id: string;
         };
         /** @enum {string} */
-        GetAnalyticsSort: "date" | "impressions" | "likes" | "comments" | "shares" | "saves" | "engagement";
+        GetAnalyticsSortValue: "date" | "impressions" | "likes" | "comments" | "shares" | "saves" | "engagement";
         /** @enum {string} */
-        GetAnalyticsOrder: "desc" | "asc";
+        GetAnalyticsOrderValue: "desc" | "asc";
         /** @enum {string} */
-        GetAnalyticsFormat: "json" | "csv";
+        GetAnalyticsFormatValue: "json" | "csv";
         /** @description Of every post in the range, listed or not. */
         GetAnalyticsAnswerTotals: {
             /** @description The posts. */
@@ -2922,7 +2955,7 @@ export interface components {
             channels: components["schemas"]["GetPostHistoryAnswerChannel"][];
         };
         /** @enum {string} */
-        WebhookEvent: "post.scheduled" | "post.cancelled" | "post.retrying" | "post.published" | "post.partial" | "post.failed" | "post.unpublished" | "channel.connected" | "channel.at_risk" | "channel.needs_reconnect" | "channel.disconnected" | "webhook.test" | "*";
+        WebhookEventValue: "post.scheduled" | "post.cancelled" | "post.retrying" | "post.published" | "post.partial" | "post.failed" | "post.unpublished" | "channel.connected" | "channel.at_risk" | "channel.needs_reconnect" | "channel.disconnected" | "webhook.test" | "*";
         /**
          * @description Why an endpoint is disabled.
          * @enum {string}
@@ -2932,11 +2965,11 @@ export interface components {
          * @description The status of a delivery. Only `pending` changes.
          * @enum {string}
          */
-        DeliveryStatus: "pending" | "delivered" | "failed";
+        DeliveryState: "pending" | "delivered" | "failed";
         /** @description The newest delivery of an endpoint. */
         LastDelivery: {
             /** @description `pending`: an attempt is to follow. */
-            status: components["schemas"]["DeliveryStatus"] | (string & {});
+            status: components["schemas"]["DeliveryState"] | (string & {});
             /** @description HTTP status, if there was a response. */
             response_status: number | null;
             /** @description Why it failed: blocked_destination, dns_error, connection_refused, connection_reset, timeout, tls_error, certificate_expired, invalid_response, redirect, http_error, endpoint_disabled, interrupted. More codes may be added. */
@@ -2957,7 +2990,7 @@ export interface components {
             /** @description Where events are sent. */
             url: string;
             /** @description The names of the events that are sent to it. */
-            events: (components["schemas"]["WebhookEvent"] | (string & {}))[];
+            events: (components["schemas"]["WebhookEventValue"] | (string & {}))[];
             /** @description A note of yours. */
             description: string;
             /** @description The end of the signing secret, to recognise it. */
@@ -2996,7 +3029,7 @@ export interface components {
             webhooks: components["schemas"]["Webhook"][];
         };
         /** @enum {string} */
-        CreatedWebhookEvent: "post.scheduled" | "post.cancelled" | "post.retrying" | "post.published" | "post.partial" | "post.failed" | "post.unpublished" | "channel.connected" | "channel.at_risk" | "channel.needs_reconnect" | "channel.disconnected" | "webhook.test" | "*";
+        CreatedWebhookEventValue: "post.scheduled" | "post.cancelled" | "post.retrying" | "post.published" | "post.partial" | "post.failed" | "post.unpublished" | "channel.connected" | "channel.at_risk" | "channel.needs_reconnect" | "channel.disconnected" | "webhook.test" | "*";
         /** @description A webhook endpoint with its signing secret. */
         CreatedWebhook: {
             /**
@@ -3007,7 +3040,7 @@ export interface components {
             /** @description Where events are sent. */
             url: string;
             /** @description The names of the events that are sent to it. */
-            events: (components["schemas"]["CreatedWebhookEvent"] | (string & {}))[];
+            events: (components["schemas"]["CreatedWebhookEventValue"] | (string & {}))[];
             /** @description A note of yours. */
             description: string;
             /** @description The end of the signing secret, to recognise it. */
@@ -3050,13 +3083,13 @@ export interface components {
             warning: string | null;
         };
         /** @enum {string} */
-        NewWebhookEvent: "post.scheduled" | "post.cancelled" | "post.retrying" | "post.published" | "post.partial" | "post.failed" | "post.unpublished" | "channel.connected" | "channel.at_risk" | "channel.needs_reconnect" | "channel.disconnected" | "webhook.test" | "*";
+        NewWebhookEventValue: "post.scheduled" | "post.cancelled" | "post.retrying" | "post.published" | "post.partial" | "post.failed" | "post.unpublished" | "channel.connected" | "channel.at_risk" | "channel.needs_reconnect" | "channel.disconnected" | "webhook.test" | "*";
         /** @description A webhook endpoint to create. */
         NewWebhook: {
             /** @description A public https URL. Stored in its normal form: scheme and host in lower case, the host in punycode, no default port, no fragment. */
             url: string;
             /** @description Any of post.scheduled, post.cancelled, post.retrying, post.published, post.partial, post.failed, post.unpublished, channel.connected, channel.at_risk, channel.needs_reconnect, channel.disconnected, webhook.test. `*` subscribes to all of them and to those that are added later. */
-            events: components["schemas"]["NewWebhookEvent"][];
+            events: components["schemas"]["NewWebhookEventValue"][];
             /** @description A note of yours. */
             description?: string;
         };
@@ -3101,7 +3134,7 @@ export interface components {
              */
             post_id: string | null;
             /** @description `pending`: an attempt is to follow. */
-            status: components["schemas"]["DeliveryStatus"] | (string & {});
+            status: components["schemas"]["DeliveryState"] | (string & {});
             /** @description The newest 50, in order, without an attempt that is under way. */
             attempts: components["schemas"]["DeliveryAttempt"][];
             /** @description How many attempts have ended, including those that are no longer shown. */
@@ -3134,13 +3167,13 @@ export interface components {
             warning: string | null;
         };
         /** @enum {string} */
-        WebhookEditEvent: "post.scheduled" | "post.cancelled" | "post.retrying" | "post.published" | "post.partial" | "post.failed" | "post.unpublished" | "channel.connected" | "channel.at_risk" | "channel.needs_reconnect" | "channel.disconnected" | "webhook.test" | "*";
+        WebhookEditEventValue: "post.scheduled" | "post.cancelled" | "post.retrying" | "post.published" | "post.partial" | "post.failed" | "post.unpublished" | "channel.connected" | "channel.at_risk" | "channel.needs_reconnect" | "channel.disconnected" | "webhook.test" | "*";
         /** @description Changes of a webhook endpoint. Only the fields that are sent change. */
         WebhookEdit: {
             /** @description A public https URL. Stored in its normal form: scheme and host in lower case, the host in punycode, no default port, no fragment. */
             url?: string;
             /** @description Any of post.scheduled, post.cancelled, post.retrying, post.published, post.partial, post.failed, post.unpublished, channel.connected, channel.at_risk, channel.needs_reconnect, channel.disconnected, webhook.test. `*` subscribes to all of them and to those that are added later. */
-            events?: components["schemas"]["WebhookEditEvent"][];
+            events?: components["schemas"]["WebhookEditEventValue"][];
             /** @description Null clears it. */
             description?: string | null;
             /** @description False: nothing is sent to it until it is enabled. Missed events can be replayed. */
@@ -3182,7 +3215,7 @@ export interface components {
              */
             post_id: string | null;
             /** @description `pending`: an attempt is to follow. */
-            status: components["schemas"]["DeliveryStatus"] | (string & {});
+            status: components["schemas"]["DeliveryState"] | (string & {});
             /** @description The newest 50, in order, without an attempt that is under way. */
             attempts: components["schemas"]["DeliveryAttempt"][];
             /** @description How many attempts have ended, including those that are no longer shown. */
@@ -3316,11 +3349,17 @@ export interface components {
             scheduled: number;
             /** @description Drafts. */
             drafts: number;
-            /** @description Bytes of text in posts. */
+            /**
+             * Format: int64
+             * @description Bytes of text in posts.
+             */
             text_bytes: number;
             /** @description Files in the media library. */
             files: number;
-            /** @description Bytes in the media library. */
+            /**
+             * Format: int64
+             * @description Bytes in the media library.
+             */
             media_bytes: number;
             /** @description Connected channels. */
             channels: number;
@@ -3382,11 +3421,17 @@ export interface components {
             scheduled?: number | null;
             /** @description Drafts. */
             drafts?: number | null;
-            /** @description Bytes of text in posts. */
+            /**
+             * Format: int64
+             * @description Bytes of text in posts.
+             */
             text_bytes?: number | null;
             /** @description Files in the media library. */
             files?: number | null;
-            /** @description Bytes in the media library. */
+            /**
+             * Format: int64
+             * @description Bytes in the media library.
+             */
             media_bytes?: number | null;
             /** @description Connected channels. */
             channels?: number | null;
@@ -3456,13 +3501,13 @@ export interface components {
             key: components["schemas"]["CreatedApiKey"];
         };
         /** @enum {string} */
-        NewWorkspaceKeyScope: "posts:read" | "posts:write" | "posts:publish" | "media" | "channels" | "webhooks" | "analytics" | "keys";
+        NewWorkspaceKeyScopeValue: "posts:read" | "posts:write" | "posts:publish" | "media" | "channels" | "webhooks" | "analytics" | "keys";
         /** @description An API key to create in a workspace. */
         NewWorkspaceKey: {
             /** @description What the key is for. */
             name?: string;
             /** @description What the key may do. `posts:write` creates, edits and cancels drafts; `posts:publish` is needed in addition for a post with a time, and to retry, settle or unpublish one. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`. */
-            scopes?: components["schemas"]["NewWorkspaceKeyScope"][];
+            scopes?: components["schemas"]["NewWorkspaceKeyScopeValue"][];
             /**
              * Format: date-time
              * @description RFC 3339 with `Z` or an offset, in the future; null for never.
@@ -5024,9 +5069,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only posts with this status, or with one of these: repeat the parameter. */
-                status?: components["schemas"]["PostStatus"][];
+                status?: components["schemas"]["PostState"][];
                 /** @description Only posts that ended like this. */
-                outcome?: components["schemas"]["ListPostsOutcome"];
+                outcome?: components["schemas"]["ListPostsOutcomeValue"];
                 /** @description Only posts on this channel. One that is not yours is a 404. */
                 channel_id?: string;
                 /** @description Only posts on a channel of this network. */
@@ -5042,13 +5087,13 @@ export interface operations {
                 /** @description Only posts whose `date_field` is before this time. */
                 to?: string;
                 /** @description The time that `from` and `to` compare: `scheduled_at` if left out, which drafts do not have. */
-                date_field?: components["schemas"]["ListPostsDateField"];
+                date_field?: components["schemas"]["ListPostsDateFieldValue"];
                 /** @description The time that orders the posts: by default the `date_field` with `from` or `to`, otherwise `created_at`. */
-                sort?: components["schemas"]["ListPostsSort"];
+                sort?: components["schemas"]["ListPostsSortValue"];
                 /** @description `desc`: the latest first. */
-                order?: components["schemas"]["ListPostsOrder"];
+                order?: components["schemas"]["ListPostsOrderValue"];
                 /** @description Adds fields of `GET /posts/{id}`: `channels` (with `summary`), `media` (with `channel_media` and `thread_media`), and with either `updated_at`, `timezone`, `metadata`, `video`, `warning` and `warnings`. Both: `include=channels,media`. Longer texts of channels are cut to 3,000 characters, and to 20,000 for a post. */
-                include?: components["schemas"]["ListPostsIncludeItem"][];
+                include?: components["schemas"]["ListPostsIncludeItemValue"][];
                 /** @description The maximum number of posts; with `include`, a page has at most 50, and ends after 5 MB. */
                 limit?: number;
                 /** @description The `next_cursor` of the previous page. Opaque. Send the same filters and order with it. */
@@ -5867,7 +5912,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only images, or only videos. */
-                type?: components["schemas"]["ListMediaType"];
+                type?: components["schemas"]["ListMediaTypeValue"];
                 /** @description Any part of the name, in any case. */
                 search?: string;
                 /** @description The maximum number of files. */
@@ -6265,15 +6310,15 @@ export interface operations {
                 /** @description Only what went out on this network. */
                 platform?: components["schemas"]["Platform"];
                 /** @description The sort key: the date, or a metric as the sum over the channels of a post. Posts without the metric come last in both orders. */
-                sort?: components["schemas"]["GetAnalyticsSort"];
+                sort?: components["schemas"]["GetAnalyticsSortValue"];
                 /** @description Descending, or ascending. */
-                order?: components["schemas"]["GetAnalyticsOrder"];
+                order?: components["schemas"]["GetAnalyticsOrderValue"];
                 /** @description How many posts to list. The totals are those of all. */
                 limit?: number;
                 /** @description How many posts to leave out at the beginning of the list. */
                 offset?: number;
                 /** @description `csv`: the whole range as text/csv, a line for each post and channel, by date. `limit`, `offset` and another `sort` are refused. A text that begins with `=`, `+`, `-` or `@`, such as a handle, has an apostrophe before it, so that no spreadsheet runs it. */
-                format?: components["schemas"]["GetAnalyticsFormat"];
+                format?: components["schemas"]["GetAnalyticsFormatValue"];
             };
             header?: never;
             path?: never;
@@ -6918,7 +6963,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only deliveries with this status. */
-                status?: components["schemas"]["DeliveryStatus"];
+                status?: components["schemas"]["DeliveryState"];
                 /** @description Only deliveries of this event type. */
                 event_type?: components["schemas"]["EventType"];
                 /** @description The maximum number of deliveries. 100 if omitted. */

@@ -109,7 +109,7 @@ const misfits = (sent: Part, expected: Part): string[] =>
     const isWider =
       (key.startsWith('max') && !(other <= value)) ||
       (key.startsWith('min') && !(other >= value)) ||
-      (/^(?:format|pattern)$/v.test(key) && other !== value);
+      (/^(?:format|pattern)$/v.test(key) && other !== value && value !== 'int64');
     return isWider ? [`${key} ${other ?? 'unset'}`] : [];
   });
 

@@ -51,7 +51,7 @@ const cases: readonly (readonly [string, (is: Document) => unknown, ...string[]]
   ],
   [
     'a value of a request is gone',
-    (is) => is.components.schemas.DeliveryStatus.enum.pop(),
+    (is) => is.components.schemas.DeliveryState.enum.pop(),
     'GET /webhooks/{id}/deliveries.status: refuses failed',
   ],
   [
@@ -67,10 +67,10 @@ const cases: readonly (readonly [string, (is: Document) => unknown, ...string[]]
   [
     'additions',
     (is) => {
-      const { Post, NewPost, PostStatus, ErrorCode } = is.components.schemas;
+      const { Post, NewPost, PostState, ErrorCode } = is.components.schemas;
       Post.properties.more = NewPost.properties.more = { type: 'string' };
       Post.required.push('more');
-      PostStatus.enum.push('paused');
+      PostState.enum.push('paused');
       ErrorCode.enum.push('a_new_code');
       NewPost.properties.body.maxLength *= 2;
       is.paths['/more'] = is.paths['/posts'];
