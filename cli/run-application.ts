@@ -18,7 +18,8 @@ const texts: ApplicationText = {
   exceptionWhileParsingArguments: (error) =>
     formatMessageForArgumentScannerError(error as ArgumentScannerError, {
       FlagNotFoundError: ({ input, corrections }) => {
-        const names = corrections.map(flagName);
+        // The admin's `--published` is `--url` here: its opposite would be a bad guess.
+        const names = corrections.map(flagName).filter((name) => name !== `--not-${input}`);
         const meant = names.length > 0 ? ` Did you mean ${names.join(' or ')}?` : '';
         return `There is no flag --${input}.${meant} --help shows the flags.`;
       },

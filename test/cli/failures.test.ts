@@ -34,6 +34,7 @@ const cases: readonly (readonly [words: string, code: number, stderr: RegExp])[]
   ['post create --body x --options {"bluesky":{}}', 2, /mastodon/v],
   ['post create --body x --options {', 2, /--options is not valid JSON/v],
   [`post settle ${unknown} --channel mastodon`, 2, /--not-published/v],
+  [`post settle ${unknown} --channel x --published URL`, 2, /no flag --published\. --help/v],
   [`post edit ${unknown}`, 2, /nothing to change/v],
   [`post delete ${unknown}`, 2, /--yes/v],
   [`post show ${unknown}`, 1, /not_found, request \S+\)/v],
