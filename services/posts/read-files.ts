@@ -268,11 +268,19 @@ function assertOwnAltTexts(given: readonly GivenPart[], placed: readonly PlacedF
   const faults = given.flatMap(({ part, altTexts = {}, at }) => {
     const own = new Set(placed.flatMap((file) => (file.part === part ? [file.mediaId] : [])));
     const stray = Object.keys(altTexts).filter((id) => !own.has(id));
-    const where = part === 0 ? "the post's files" : `the files of part ${part + 1}`;
-    return stray.map((id) => ({
-      path: `${at}/alt_texts/${pointerToken(id)}`,
-      message: `alt_texts names ${id}, which is not among ${where}.`,
-    }));
+    return stray.map((id) => {
+      const other = placed.find((file) => file.mediaId === id && file.part > 0)?.part;
+      const isOfPost = part === 0 && other === undefined;
+      const where = isOfPost ? "the post's files" : `the files of part ${part + 1}`;
+      const next =
+        other === undefined
+          ? ''
+          : ` It is in part ${other + 1}: send \`thread\` with its alt text there.`;
+      return {
+        path: `${at}/alt_texts/${pointerToken(id)}`,
+        message: `alt_texts names ${id}, which is not among ${where}.${next}`,
+      };
+    });
   });
   if (faults.length > 0) {
     const sentences = faults.map(({ message }) => message).join(' ');
