@@ -9,15 +9,18 @@ export type InTurn = <T>(
   workspaceId: string,
   signal: AbortSignal,
   work: () => Promise<T>,
+  sent?: Promise<void>,
 ) => Promise<T>;
 
 /**
+ * The turns last until `sent`, since an answer that its client reads slowly stays in memory.
+ *
  * @param most How many calls of a workspace run at the same time. The others wait, in their order, until their client is
  *   gone.
  */
 export function createTurns(most: number): InTurn {
   const enter = createKeyedSemaphore(most);
-  return async (workspaceId, signal, work) => {
+  return async (workspaceId, signal, work, sent = Promise.resolve()) => {
     const never = AbortSignal.any([]);
     let leave = await enter(workspaceId, signal);
     const turn: Turn = {
@@ -30,7 +33,7 @@ export function createTurns(most: number): InTurn {
     try {
       return await current.run(turn, work);
     } finally {
-      turn.end();
+      void sent.then(turn.end);
     }
   };
 }

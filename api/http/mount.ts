@@ -31,7 +31,8 @@ function handlerOf(route: Route, deps: ApiDeps) {
   const { admission, orm } = deps;
   const readQuery = queryReader(route.query, route.body);
   const body = bodyReader(route);
-  const isOfPosts = route.method !== 'get' && route.path.startsWith('/posts');
+  const isOfPosts =
+    route.path.startsWith('/posts') && (route.method !== 'get' || route.path !== '/posts');
   return async (ctx: RouterContext): Promise<void> => {
     ctx.set('Cache-Control', 'no-store'); // Responses, also refusals, are for this key only and may contain secrets.
     const isWrite = route.method !== 'get' && route.isReadOnly !== true;
@@ -75,7 +76,7 @@ function handlerOf(route: Route, deps: ApiDeps) {
     };
     const isHeavy = isOfPosts || 'include' in query; // Whole posts have megabytes.
     const answer = await (isHeavy
-      ? admission.inTurn(caller.workspaceId, clientSignalOf(ctx.res), handle)
+      ? admission.inTurn(caller.workspaceId, clientSignalOf(ctx.res), handle, closed(ctx.res))
       : handle());
     if (isHeavy && !isWrite) {
       await assertStillAllowed(); // The key may have ended while the call waited. For a change, the audit log checks this.
@@ -121,6 +122,14 @@ function assertSameReach({ channelIds: before }: Caller, now: Caller): void {
     throw new AppError('unauthorized', 'The channels of this API key changed during this call.');
   }
 }
+
+const closed = (response: RouterContext['res']): Promise<void> =>
+  new Promise((resolve) => {
+    if (response.closed) {
+      resolve();
+    }
+    response.once('close', resolve);
+  });
 
 /** Aborts when the client hangs up before its response is sent. */
 export function clientSignalOf(response: RouterContext['res']): AbortSignal {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
 import test from 'ava';
 import { sharedApi } from '../../support/kit.ts';
 import { storeMedia } from '../../support/seed-media.ts';
@@ -156,4 +158,33 @@ test('a page of whole posts with megabytes of alt texts ends early, and the next
     ids,
   );
   t.is(third.body.next_cursor, null);
+});
+
+test('clients that do not read the answers with their posts get three at a time, while others are served', async (t) => {
+  const [client, other] = [await api.newClient(), await api.newClient()];
+  const altText = '𝒳'.repeat(5000);
+  const files = Array.from({ length: 100 }, () =>
+    storeMedia(api.punctual, client.workspaceId, { altText }),
+  );
+  const part = { text: 'x', media_ids: await Promise.all(files) };
+  const { id } = (await client.post('/posts', { thread: [part, part] })).body.post;
+  const readers = Array.from({ length: 3 }, () =>
+    request(`${api.punctual.url}/api/v1/posts/${id}`, {
+      headers: { authorization: `Bearer ${client.key}` },
+    }).end(),
+  );
+  const answers = await Promise.all(readers.map((reader) => once(reader, 'response')));
+  t.is(answers.length, 3);
+  let isOver = false;
+  const waiting = client.get(`/posts/${id}`).finally(() => (isOver = true));
+  for (let read = 0; read < 20; read += 1) {
+    t.is((await other.get('/posts')).status, 200);
+  }
+
+  t.false(isOver);
+  for (const reader of readers) {
+    reader.destroy();
+  }
+
+  t.is((await waiting).status, 200);
 });
