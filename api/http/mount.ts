@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Router, type RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
 import { assertScope, reaches } from '../../domain/api-keys.ts';
@@ -75,9 +76,9 @@ function handlerOf(route: Route, deps: ApiDeps) {
       return route.handle(request, deps);
     };
     const isHeavy = isOfPosts || 'include' in query; // Whole posts have megabytes.
-    const answer = await (isHeavy
-      ? admission.inTurn(caller.workspaceId, clientSignalOf(ctx.res), handle, closed(ctx.res))
-      : handle());
+    const turn = [caller.workspaceId, clientSignalOf(ctx.res), handle, closed(ctx.res)] as const;
+    const inTurn = () => admission.inTurn(...turn);
+    const answer = await (isHeavy ? untilFirst(ctx.res).then(inTurn) : handle());
     if (isHeavy && !isWrite) {
       await assertStillAllowed(); // The key may have ended while the call waited. For a change, the audit log checks this.
     }
@@ -120,6 +121,13 @@ async function assertReachable(
 function assertSameReach({ channelIds: before }: Caller, now: Caller): void {
   if (now.channelIds !== null && !before?.every((id) => reaches(now, id))) {
     throw new AppError('unauthorized', 'The channels of this API key changed during this call.');
+  }
+}
+
+/** A turn lasts until the answer is sent: that of a pipelined call would wait for the earlier ones of its connection. */
+async function untilFirst(response: RouterContext['res']): Promise<void> {
+  if (response.socket === null && !response.closed) {
+    await once(response, 'socket');
   }
 }
 

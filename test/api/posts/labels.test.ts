@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import test from 'ava';
 import { sharedApi } from '../../support/kit.ts';
 import { storeMedia } from '../../support/seed-media.ts';
@@ -187,4 +188,19 @@ test('clients that do not read the answers with their posts get three at a time,
   }
 
   t.is((await waiting).status, 200);
+});
+
+test('calls for posts that a client sends without waiting for answers are all answered', async (t) => {
+  const client = await api.newClient();
+  const { id } = (await client.post('/posts', { body: 'x' })).body.post;
+  const headers = `host: x\r\nauthorization: Bearer ${client.key}\r\n`;
+  const json = `content-type: application/json\r\ncontent-length: 12\r\n`;
+  const create = `POST /api/v1/posts HTTP/1.1\r\n${headers}${json}\r\n{"body":"y"}`;
+  const read = `GET /api/v1/posts/${id} HTTP/1.1\r\n${headers}\r\n`;
+  const connection = connect(Number(new URL(api.punctual.url).port), '127.0.0.1');
+  t.teardown(() => connection.destroy());
+  connection.write(create + read.repeat(8) + read.replace('x\r\n', 'x\r\nconnection: close\r\n'));
+  const answers = Buffer.concat(await connection.toArray()).toString();
+  const statuses = [...answers.matchAll(/HTTP\/1\.1 (\d+)/gv)].map(([, status]) => status);
+  t.deepEqual(statuses, ['201', ...Array.from({ length: 9 }, () => '200')]);
 });
