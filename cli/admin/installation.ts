@@ -18,6 +18,7 @@ import { readConfig } from '../../runtime/config/read-config.ts';
 import { hasGrpcCode } from '../../temporal/connect.ts';
 import { readLatestRun } from '../../temporal/latest-run.ts';
 import { loadStoredCounter } from '../../temporal/namespace.ts';
+import { UsageError } from '../failures.ts';
 import { pastTime } from '../flags.ts';
 import { adminCommand } from './command.ts';
 
@@ -73,6 +74,11 @@ const finishRestoredDatabase = adminCommand({
   flags: { since: pastTime('When the older backup began; found if omitted and Temporal was kept') },
   takesLong: true,
   run: async ({ orm, openTemporal }, { since = null }) => {
+    // A time in the wrong year or zone would doubt nothing, and let the workers publish again.
+    if (since && since.getTime() > Date.now()) {
+      throw new UsageError('--since must be in the past: the time at which the backup began.');
+    }
+
     const temporal = await openTemporal();
     try {
       const { ended, ...done } = await completeRestore(orm, temporal.client, since);

@@ -116,6 +116,10 @@ test('a worker sends nothing from a restored database until "restore finish", an
   await t.throwsAsync(adminOf(punctual).call('restore', 'finish'), {
     message: /is not older than its workflows, so nothing was changed/v,
   });
+  const future = ['--since', '2999-03-01T03:00:00Z'];
+  await t.throwsAsync(adminOf(punctual).call('restore', 'finish', ...future), {
+    message: /--since must be in the past/v,
+  });
 });
 
 // One scenario, step by step.

@@ -197,7 +197,6 @@ test('an invalid time or code is refused, and nothing is retried', async (t) => 
     [['--since', 'yesterday'], /--since: it must be a time such as .* not "yesterday"/v],
     [['--since', '2027-03-01T09:00:00'], /--since: it must be a time/v],
     [['--since', '2w'], /--since: it must be a time/v],
-    [['--since', '2999-03-01T03:00:00Z'], /--since: it must be in the past/v],
     [['--since', '1h', '--until', 'x'], /--until: it must be a time/v],
     [['--since', '1h', '--until', '2h'], /--until must be later than --since/v],
     [['--since', '1h', '--code', 'gone'], /rate_limited/v],
