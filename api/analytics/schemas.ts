@@ -255,7 +255,7 @@ export const refreshSchema = record({
         refresh: {
           ...oneOf(refreshStates),
           description:
-            '`queued`: its metrics are read now, unless a rate limit of the network applies. `not_yet`: they were read less than a minute ago, the network is read less often, a rate limit applies, or a read may be under way. `gone`: the post no longer exists on the network. `not_read`: its metrics cannot be read, because the channel needs reconnecting or the id of the post on the network is unknown after a settlement.',
+            '`queued`: its metrics are read now, unless a rate limit of the network or the operator’s monthly budget of paid reads applies. `not_yet`: they were read less than a minute ago, the network is read less often, a rate limit applies, or a read may be under way. `gone`: the post no longer exists on the network. `not_read`: its metrics cannot be read, because the channel needs reconnecting or the id of the post on the network is unknown after a settlement.',
         },
         next_at: {
           ...nullable(dateTime),

@@ -2795,7 +2795,7 @@ export interface components {
             channel_id: string;
             /** @description The network. */
             platform: components["schemas"]["Platform"] | (string & {});
-            /** @description `queued`: its metrics are read now, unless a rate limit of the network applies. `not_yet`: they were read less than a minute ago, the network is read less often, a rate limit applies, or a read may be under way. `gone`: the post no longer exists on the network. `not_read`: its metrics cannot be read, because the channel needs reconnecting or the id of the post on the network is unknown after a settlement. */
+            /** @description `queued`: its metrics are read now, unless a rate limit of the network or the operator’s monthly budget of paid reads applies. `not_yet`: they were read less than a minute ago, the network is read less often, a rate limit applies, or a read may be under way. `gone`: the post no longer exists on the network. `not_read`: its metrics cannot be read, because the channel needs reconnecting or the id of the post on the network is unknown after a settlement. */
             refresh: components["schemas"]["RefreshState"] | (string & {});
             /**
              * Format: date-time
