@@ -213,8 +213,8 @@ test('a file is uploaded from a path, a Blob and a stream', async (t) => {
     answers.map(({ media: { name, type, alt_text: alt } }) => [name, type, alt]),
     [
       ['dot.png', 'image/png', null],
-      ['Ü "1".png', 'image/png', 'Ein Punkt\r\nund mehr'],
-      ['Ü "1".png', 'image/png', 'Ein Punkt\r\nund mehr'],
+      ['Ü "1".png', 'image/png', 'Ein Punkt\nund mehr'],
+      ['Ü "1".png', 'image/png', 'Ein Punkt\nund mehr'],
     ],
   );
   await t.throwsAsync(punctual.media.upload('nowhere.png'), { message: /nowhere\.png/v });
