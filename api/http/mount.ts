@@ -76,9 +76,7 @@ function handlerOf(route: Route, deps: ApiDeps) {
       return route.handle(request, deps);
     };
     const isHeavy = isOfPosts || 'include' in query; // Whole posts have megabytes.
-    const turn = [caller.workspaceId, clientSignalOf(ctx.res), handle, closed(ctx.res)] as const;
-    const inTurn = () => admission.inTurn(...turn);
-    const answer = await (isHeavy ? untilFirst(ctx.res).then(inTurn) : handle());
+    const answer = await (isHeavy ? inTurn(deps, caller, ctx.res, handle) : handle());
     if (isHeavy && !isWrite) {
       await assertStillAllowed(); // The key may have ended while the call waited. For a change, the audit log checks this.
     }
@@ -124,11 +122,25 @@ function assertSameReach({ channelIds: before }: Caller, now: Caller): void {
   }
 }
 
-/** A turn lasts until the answer is sent: that of a pipelined call would wait for the earlier ones of its connection. */
-async function untilFirst(response: RouterContext['res']): Promise<void> {
+/** After this time without progress, in milliseconds, a client that reads no answer is disconnected. */
+const stalledMs = 30_000;
+
+/** A turn lasts until the answer is sent, since an answer with whole posts takes megabytes of memory. */
+async function inTurn(
+  { admission }: ApiDeps,
+  { workspaceId }: Caller,
+  response: RouterContext['res'],
+  handle: () => Promise<Answer>,
+): Promise<Answer> {
+  // The answer of a pipelined call is sent after those of the earlier calls of its connection, which need turns too.
   if (response.socket === null && !response.closed) {
     await once(response, 'socket');
   }
+
+  const signal = clientSignalOf(response);
+  const answer = await admission.inTurn(workspaceId, signal, handle, closed(response));
+  response.setTimeout(stalledMs);
+  return answer;
 }
 
 const closed = (response: RouterContext['res']): Promise<void> =>

@@ -103,7 +103,8 @@ function inProcess(answer: RequestListener): (from: From) => Fetch {
   return ({ client, requestId }) =>
     async (input, init = {}) => {
       const [near, far] = duplexPair();
-      server.emit('connection', Object.assign(far, { remoteAddress: client.socket.remoteAddress }));
+      const { remoteAddress } = client.socket;
+      server.emit('connection', Object.assign(far, { remoteAddress, setTimeout: () => far }));
       const forwarded = client.headers['x-forwarded-for'];
       const headers = {
         ...(init.headers as Record<string, string>),
