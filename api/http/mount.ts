@@ -76,11 +76,9 @@ function handlerOf(route: Route, deps: ApiDeps) {
       return route.handle(request, deps);
     };
     const isHeavy = isOfPosts || 'include' in query; // Whole posts have megabytes.
-    const answer = await (isHeavy ? inTurn(deps, caller, ctx.res, handle) : handle());
-    if (isHeavy && !isWrite) {
-      await assertStillAllowed(); // The key may have ended while the call waited. For a change, the audit log checks this.
-    }
-
+    const answer = await (isHeavy
+      ? inTurn(deps, caller, ctx.res, { handle, assertStillAllowed })
+      : handle());
     ctx.status = answer.status;
     ctx.set(answer.headers ?? {});
     ctx.body = answer.body;
@@ -125,20 +123,34 @@ function assertSameReach({ channelIds: before }: Caller, now: Caller): void {
 /** After this time without progress, in milliseconds, a client that reads no answer is disconnected. */
 const stalledMs = 30_000;
 
+/** In milliseconds. A call that waits longer for its turn reads the rights of its key again. */
+const shortWaitMs = 100;
+
 /** A turn lasts until the answer is sent, since an answer with whole posts takes megabytes of memory. */
 async function inTurn(
   { admission }: ApiDeps,
   { workspaceId }: Caller,
   response: RouterContext['res'],
-  handle: () => Promise<Answer>,
+  {
+    handle,
+    assertStillAllowed,
+  }: Pick<Request, 'assertStillAllowed'> & { readonly handle: () => Promise<Answer> },
 ): Promise<Answer> {
+  const began = performance.now();
   // The answer of a pipelined call is sent after those of the earlier calls of its connection, which need turns too.
   if (response.socket === null && !response.closed) {
     await once(response, 'socket');
   }
 
+  const work = async (): Promise<Answer> => {
+    if (performance.now() - began > shortWaitMs) {
+      await assertStillAllowed(); // The key may have ended meanwhile.
+    }
+
+    return handle();
+  };
   const signal = clientSignalOf(response);
-  const answer = await admission.inTurn(workspaceId, signal, handle, closed(response));
+  const answer = await admission.inTurn(workspaceId, signal, work, closed(response));
   response.setTimeout(stalledMs);
   return answer;
 }
