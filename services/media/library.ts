@@ -82,7 +82,6 @@ async function assertUnused(em: Em, actor: Actor, file: MediaFile): Promise<void
   const channelId = await channelThatNames(em, file);
   if (channelId !== undefined) {
     const which = reaches({ channelIds }, channelId) ? `channel ${channelId}` : 'another channel';
-    const message = `The defaults of ${which} name this file. Change them first.`;
-    throw new AppError('media_in_use', message);
+    throw new AppError('media_in_use', `The defaults of ${which} name this file: edit them first.`);
   }
 }
