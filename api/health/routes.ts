@@ -107,7 +107,7 @@ export async function systemStatus(
     lastPolls(temporal, deadlineMs),
     readBacklog(orm),
   ]);
-  // One that is being prepared may be read-only, and then stays so.
+  // A read-only database cannot be prepared, so its refusal says more than `is being prepared`.
   const refusal = answers.postgresql === 'does not answer' ? null : await refusalOfWrites(orm);
   const ready = refusal === null ? answers : { postgresql: `takes no writes: ${refusal}` };
   if (pollers === null) {

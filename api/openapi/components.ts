@@ -109,7 +109,7 @@ export const namedSchemas: Named<object> = {
   ...optionsOfNetworks,
 };
 
-/** Texts with fixed values. Each becomes an enum of this name wherever these values stand: not that of an object and a field. */
+/** Texts with fixed values, by the name of their enum. Generators use the names of an object and its field themselves. */
 export const namedEnums: Named<readonly string[]> = {
   Platform: [platforms, 'A network.'],
   PostState: [postStatuses, 'The status of a post.'],
