@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,7 +19,7 @@ import { poll } from '../support/poll.ts';
 import { startApi, type Punctual } from '../support/punctual.ts';
 import { rawCall } from '../support/raw-call.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { spawnWorker } from '../support/worker-process.ts';
+import { ended, spawnWorker } from '../support/worker-process.ts';
 
 const test = needs('temporal');
 const second = 1000;
@@ -130,8 +129,7 @@ async function noticed(
   { punctual }: World,
   worker: ReturnType<World['startWorker']>,
 ): Promise<void> {
-  const { child } = worker;
-  await (child.exitCode === null && once(child, 'exit'));
+  await ended(worker.child);
   t.regex(worker.output(), /The database is older than its workflows/v);
   const status = await rawCall(`${punctual.url}/status`);
   t.regex(status.body.worker, /restore finish/v);

@@ -3,7 +3,6 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startApp, type Restarts } from '../../scripts/parts/app.ts';
 import { startGuard } from '../../scripts/parts/guard.ts';
@@ -14,6 +13,7 @@ import { startApiProcess } from '../support/api-process.ts';
 import { noTemporal } from '../support/media-library.ts';
 import { poll } from '../support/poll.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { ended } from '../support/worker-process.ts';
 
 /** A process that waits until it is ended. With `deaf`, it ignores SIGTERM and has to be killed. */
 async function sleeper(
@@ -33,9 +33,9 @@ test('a process ends only after all processes of the group before it', async (t)
   const [worker, database] = [await sleeper(t, { deaf: true, graceMs: 300 }), await sleeper(t)];
   const order: string[] = [];
   worker.child.once('exit', () => order.push('worker'));
-  const ended = once(database.child, 'exit').then(() => order.push('database'));
+  const closed = once(database.child, 'exit').then(() => order.push('database'));
   await endProcesses([[worker.ending], [database.ending]]);
-  await ended;
+  await closed;
   t.deepEqual(order, ['worker', 'database']);
 });
 
@@ -197,10 +197,7 @@ test('an API with an unhandled rejection logs it and continues', async (t) => {
     NODE_OPTIONS: onSignal(`void Promise.reject(new Error('forgotten'));`),
   });
   api.child.kill('SIGUSR2');
-  await poll(
-    async () => api.log(),
-    (log) => log.includes('"unhandled rejection"'),
-  );
+  await poll(api.log, (log) => log.includes('"unhandled rejection"'));
 
   t.regex(api.log(), /"message":"forgotten"/v);
   t.is((await fetch(`${api.url}/healthz`)).status, 200);
@@ -213,10 +210,7 @@ test('an API with an uncaught exception logs it and exits, to be restarted', asy
     NODE_OPTIONS: onSignal(`setTimeout(() => { throw new Error('half done'); });`),
   });
   api.child.kill('SIGUSR2');
-  while (api.child.exitCode === null) {
-    await sleep(20);
-  }
-
+  await ended(api.child);
   t.is(api.child.exitCode, 1);
   t.regex(api.log(), /"message":"half done"[\s\S]*"uncaught exception, exiting"/v);
 });

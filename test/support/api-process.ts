@@ -68,9 +68,6 @@ export async function startReadyApi(
   ...given: Parameters<typeof startApiProcess>
 ): Promise<ApiProcess> {
   const api = await startApiProcess(...given);
-  await poll(
-    () => Promise.resolve(api.log()),
-    (text) => text.includes('"msg":"the database is ready"'),
-  );
+  await poll(api.log, (text) => text.includes('"msg":"the database is ready"'));
   return api;
 }

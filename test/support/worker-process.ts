@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import { env } from './env.ts';
@@ -91,9 +92,17 @@ export async function killed(worker: ChildProcess): Promise<void> {
   }
 }
 
-/** Resolves when a process has ended in any way. @throws Error after 200 s: some checks run once a minute. */
+/**
+ * Resolves when a process has ended in any way and its output is read.
+ *
+ * @throws Error after 200 s: some checks run once a minute.
+ */
 export async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     await within(once(child, 'exit'), () => 'The process did not end.', 200_000);
+  }
+
+  if (child.stdout?.readableFlowing === true) {
+    await finished(child.stdout);
   }
 }

@@ -26,10 +26,7 @@ async function apiBehindGate(t: ExecutionContext, more: Record<string, string> =
   const gate = await tcpGate(t, targetOf(databaseUrl));
   const env = { ...(await settings(databaseUrl, gate)), ...more };
   const api = await startApiProcess(t, env);
-  await poll(
-    () => Promise.resolve(api.log()),
-    (log) => log.includes('the database is ready'),
-  );
+  await poll(api.log, (log) => log.includes('the database is ready'));
   const client = await newClient({ url: api.url, orm } as Punctual);
   return { orm, gate, api, client, env };
 }
@@ -204,7 +201,7 @@ test.serial(
     const started = await startApiProcess(t, env);
     const asked = await rawCall(`${started.url}/status`);
     t.is(asked.body.postgresql, 'takes no writes: it is read-only');
-    t.regex(started.log(), /The database cannot be used: .* read-only transaction/v);
+    await poll(started.log, (text) => /The database cannot be used: .* read-only/v.test(text));
 
     await set('off');
     await gate.close();
