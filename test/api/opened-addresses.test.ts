@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { recordEvent } from '../../db/record-event.ts';
 import { deliveryWorkflowId, webhooksQueue } from '../../workflows/messages.ts';
@@ -10,6 +9,7 @@ import { picture } from '../support/media-files.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import { spawnWorker } from '../support/worker-process.ts';
+import { listening } from '../support/listening.ts';
 
 const test = needs('temporal');
 const api = sharedApi(test);
@@ -22,9 +22,7 @@ async function inside(t: ExecutionContext) {
     asked.push(request.method ?? '');
     response.setHeader('content-type', 'image/png').end(bytes);
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  t.teardown(() => server.close());
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(t, server);
   return { asked, port, list: `127.0.0.1/32:${port}`, url: `http://127.0.0.1:${port}/x.png` };
 }
 

@@ -1,14 +1,13 @@
 import { freePort } from '../../scripts/ports.ts';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { needs } from '../support/needs.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { sharedService } from './on-sandbox.ts';
 import { runPunctual } from './run-punctual.ts';
+import { listening } from '../support/listening.ts';
 
 const test = needs('temporal');
 const newService = sharedService(test);
@@ -85,9 +84,7 @@ test('a text of the service cannot steer the terminal, and JSON keeps it by esca
   const server = createServer((_, response) => {
     response.setHeader('Content-Type', 'application/json').end(JSON.stringify(answer));
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.teardown(() => server.close());
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(t, server);
   const settings = { PUNCTUAL_API_KEY: 'k', PUNCTUAL_URL: `http://127.0.0.1:${port}` };
   const calls = [`post delete ${unknown} --yes`, `webhook test ${unknown}`, 'api GET /me'];
   for (const words of calls) {

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { runCommand } from '../../scripts/run-command.ts';
@@ -9,6 +7,7 @@ import { sharedApi } from '../support/kit.ts';
 import { noTemporal } from '../support/media-library.ts';
 import { needs } from '../support/needs.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { listening } from '../support/listening.ts';
 
 const test = needs('postgres', 'typescript-generator');
 const api = sharedApi(test, { temporalEnv: noTemporal });
@@ -44,11 +43,6 @@ async function withKey(t: ExecutionContext, url: string, key: string): Promise<s
     passed.on('error', () => outgoing.destroy());
     incoming.pipe(passed);
   });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  t.teardown(() => {
-    proxy.closeAllConnections();
-    proxy.close();
-  });
-  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const port = await listening(t, proxy);
+  return `http://127.0.0.1:${port}`;
 }

@@ -1,8 +1,7 @@
 import test, { type ExecutionContext, type TestFn } from 'ava';
-import { once } from 'node:events';
 import { access, readdir, stat, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { createInspector } from '../../runtime/media/inspector.ts';
@@ -13,6 +12,7 @@ import { newBucket } from '../support/bucket.ts';
 import { animation, picture, soundOnly, turnedPicture, video } from '../support/media-files.ts';
 import { needs } from '../support/needs.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { listening } from '../support/listening.ts';
 
 const inspector = createInspector({ waitMs: 300_000, timeoutMs: 300_000 });
 
@@ -249,10 +249,7 @@ test('a server without checksums gets the bytes of a file as they are', async (t
       response.end();
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(t, server);
   process.env['AWS_ACCESS_KEY_ID'] ??= 'x';
   process.env['AWS_SECRET_ACCESS_KEY'] ??= 'x';
   const endpoint = `http://127.0.0.1:${port}`;
@@ -270,12 +267,9 @@ s3Test(
     const { settings } = await newBucket(t);
     const rude = createServer((socket) => socket.once('data', () => socket.destroy()));
     rude.on('connection', (socket) => socket.on('error', () => {}));
-    rude.listen(0, '127.0.0.1');
-    await once(rude, 'listening');
-    t.teardown(() => rude.close());
+    const port = await listening(t, rude);
     const file = path.join(await temporaryFolder(t), 'file');
     await writeFile(file, 'x');
-    const { port } = rude.address() as AddressInfo;
     for (const endpoint of ['http://127.0.0.1:1', `http://127.0.0.1:${port}`]) {
       const storage = s3StorageFor(t, { ...settings, endpoint });
       const unavailable = { name: 'AppError', code: 'unavailable' };

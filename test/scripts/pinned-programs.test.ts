@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { freePort } from '../../scripts/ports.ts';
@@ -13,6 +11,7 @@ import { wheel } from '../../scripts/programs/wheel.ts';
 import { needs } from '../support/needs.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { programFile } from './program-file.ts';
+import { listening } from '../support/listening.ts';
 const here = `${process.platform}-${process.arch}`;
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
@@ -26,13 +25,9 @@ async function release(t: ExecutionContext): Promise<Buffer> {
 }
 
 async function serve(t: ExecutionContext, answer: RequestListener): Promise<string> {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const server = createServer(answer);
+  const port = await listening(t, server);
+  return `http://127.0.0.1:${port}`;
 }
 
 /** Looks for `temporal` at this URL with an empty cache. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
@@ -14,6 +14,7 @@ import { beforeTests } from '../support/before-tests.ts';
 import { needs } from '../support/needs.ts';
 import { poll } from '../support/poll.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { listening } from '../support/listening.ts';
 
 test('with nothing set, the API is on port 3000 of the loopback and everything else is brought along', (t) => {
   const settings = readStartSettings({});
@@ -32,10 +33,8 @@ test('all invalid ports are reported at once', (t) => {
 });
 
 async function takenPort(t: ExecutionContext): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  return (server.address() as AddressInfo).port;
+  const server = createServer();
+  return listening(t, server);
 }
 
 test("a port from a setting that is in use is reported, with the setting's name", async (t) => {

@@ -9,6 +9,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { listening } from './listening.ts';
 
 export type Answer = {
   readonly status: number;
@@ -90,13 +91,7 @@ export async function lossyProxy(t: ExecutionContext, serverUrl: string): Promis
       : { ...headers, location: location.replace(new URL(serverUrl).origin, own) };
   }
 
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  t.teardown(() => {
-    proxy.close();
-    proxy.closeAllConnections();
-  });
-  const { port } = proxy.address() as AddressInfo;
+  const port = await listening(t, proxy);
   return {
     url: `http://127.0.0.1:${port}`,
     seen,

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { ExecutionContext } from 'ava';
+import { listening } from './listening.ts';
 
 export type Received = {
   readonly headers: IncomingHttpHeaders;
@@ -31,15 +31,7 @@ export async function startReceiver(
       server.emit('received');
     });
   });
-  // Longer than its client keeps idle connections: a stalled process would reuse a closed one.
-  server.keepAliveTimeout = 75_000;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(t, server);
   return {
     url: `http://127.0.0.1:${port}/hook`,
     port,

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { createServer } from 'node:tls';
@@ -14,6 +13,7 @@ import { needs } from '../support/needs.ts';
 import { freshNamespace } from '../support/temporal.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createOrm } from '../../db/orm.ts';
+import { listening } from '../support/listening.ts';
 
 const test = needs('postgres', 'temporal', 'openssl');
 const both = ['api/main.ts', 'worker/main.ts'];
@@ -153,10 +153,8 @@ async function tlsServer(t: ExecutionContext): Promise<string> {
   const server = createServer({ key: await readFile(key), cert: await readFile(cert) }, (socket) =>
     socket.on('error', () => undefined),
   );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => void server.close());
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const port = await listening(t, server);
+  return `127.0.0.1:${port}`;
 }
 
 const temporals: readonly (readonly [

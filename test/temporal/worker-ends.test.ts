@@ -1,7 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { freePort } from '../../scripts/ports.ts';
 import { newClient } from '../support/client.ts';
 import { needs } from '../support/needs.ts';
@@ -17,6 +15,7 @@ import {
   spawnWorker,
   type WorkerProcess,
 } from '../support/worker-process.ts';
+import { listening } from '../support/listening.ts';
 
 const test = needs('temporal');
 
@@ -126,13 +125,8 @@ async function hangingServer(t: ExecutionContext, loses: boolean) {
     }
 
     hasStatus ||= method === 'POST';
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(t, server);
   return { port, baseUrl: `http://127.0.0.1:${port}`, hung: hung.promise };
 }
 

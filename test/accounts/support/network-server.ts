@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import type { ExecutionContext } from 'ava';
+import { listening } from '../../support/listening.ts';
 
 /** The API of a network, which accepts posts with a live token. @param isLive Checks a token. */
 export async function startNetworkServer(
@@ -37,14 +36,7 @@ export async function startNetworkServer(
     response.writeHead(200).end(JSON.stringify({ ids }));
   }
 
-  // Longer than its client keeps idle connections: a stalled process would reuse a closed one.
-  server.keepAliveTimeout = 75_000;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const port = await listening(t, server);
+  const url = `http://127.0.0.1:${port}`;
   return { url, control, texts: (): readonly string[] => texts };
 }

@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { Provider } from 'oidc-provider';
 import type { Grant } from '../../../networks/oauth/contract.ts';
 import { app } from './granted-network.ts';
+import { listening } from '../../support/listening.ts';
 
 /** Behaviour at refreshes: normal, this status, or no response with the connection open or closed. */
 export type Mood = 'usual' | 500 | 429 | 'silent' | 'cut';
@@ -27,15 +26,8 @@ type Models = {
  */
 export async function startSingleUseServer(t: ExecutionContext) {
   const server = createServer();
-  // Longer than its client keeps idle connections: a stalled process would reuse a closed one.
-  server.keepAliveTimeout = 75_000;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const port = await listening(t, server);
+  const url = `http://127.0.0.1:${port}`;
   const provider = newProvider(url);
   const answered: number[] = [];
   const seen = { requests: 0 };

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import type { Cues } from '../parts/cues.ts';
@@ -11,6 +9,7 @@ import { arrive, forward, forwardBeginning, type Server } from './forward.ts';
 import type { LineAnswer, LinePlatform, LineRequest } from './line-platform.ts';
 import type { PlannedFaults, TakenFault } from './planned-faults.ts';
 import { isRefresh, passRefresh, type Refreshes } from './refreshes.ts';
+import { listening } from '../../support/listening.ts';
 
 const stormMs = 5000;
 const retryAfterSeconds = 3;
@@ -58,13 +57,7 @@ export async function networkLine(t: ExecutionContext, options: LineOptions): Pr
   const server = createServer((incoming, response) => {
     line.pass(incoming, response).catch(() => response.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(t, server);
   return {
     url: `http://127.0.0.1:${port}`,
     port,

@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { ExecutionContext } from 'ava';
 import type { Random } from '../../support/simulation/random.ts';
 import type { Received } from '../../support/receiver.ts';
+import { listening } from '../../support/listening.ts';
 
 /** A webhook request, and the status of its response. */
 export type AnsweredEvent = Received & { readonly answered: number };
@@ -38,12 +37,6 @@ export async function receiveEvents(
       response.writeHead(answered).end();
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/events`, port, events: events };
+  const port = await listening(t, server);
+  return { url: `http://127.0.0.1:${port}/events`, port, events };
 }

@@ -1,10 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { openBrowser } from '../../api/connect/person.ts';
 import { linkFor } from '../../api/connect/world.ts';
 import { must, type Attack } from '../attack.ts';
+import { listening } from '../../support/listening.ts';
 
 type Answer = (response: ServerResponse) => void;
 
@@ -43,12 +42,8 @@ export async function startHostileServer(t: ExecutionContext): Promise<string> {
     request.resume();
     answers[request.url?.split('/')[1] ?? '']?.(response);
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const port = await listening(t, server);
+  return `127.0.0.1:${port}`;
 }
 
 export const serverAttacks: readonly Attack[] = Object.keys(answers).map((name) => ({

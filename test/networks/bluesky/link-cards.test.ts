@@ -1,5 +1,4 @@
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import sharp from 'sharp';
 import { blueskyNetwork } from '../../../networks/bluesky/adapter.ts';
@@ -10,6 +9,7 @@ import { picture } from '../../support/media-files.ts';
 import { openConnection, waysOutTo } from '../connection.ts';
 import { pictureFile } from '../files.ts';
 import { partsOf, partsWith } from '../publish.ts';
+import { listening } from '../../support/listening.ts';
 
 const reader = { signal: new AbortController().signal };
 
@@ -28,14 +28,9 @@ async function openSite(t: ExecutionContext, answer: RequestListener) {
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');
     answer(request, response);
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}`;
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
   });
+  const port = await listening(t, server);
+  const url = `http://127.0.0.1:${port}`;
   const downloads = waysOutTo(t, url);
   return { url, asked, connection: openConnection(t, account, { downloads }) };
 }

@@ -7,7 +7,6 @@ import {
 import type { ExecutionContext } from 'ava';
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
 import { blueskyNetwork } from '../../../networks/bluesky/adapter.ts';
 import { picture } from '../../support/media-files.ts';
@@ -17,6 +16,7 @@ import { fileOf, videoFile, pictureFile } from '../files.ts';
 import { partsWith, publish, nextStep, partsOf } from '../publish.ts';
 import { blobBytes, connected } from './bench.ts';
 import { processed, videoServiceBefore, type ServiceAnswers } from './video-service.ts';
+import { listening } from '../../support/listening.ts';
 
 const test = needs('pds');
 
@@ -200,10 +200,9 @@ test("a post is live with its link's card, and is found after a lost answer", as
     const isPage = request.url === '/page';
     response.setHeader('content-type', isPage ? 'text/html' : 'image/png');
     response.end(isPage ? page : bytes);
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => site.once('listening', resolve));
-  t.teardown(() => site.close());
-  const url = `http://127.0.0.1:${(site.address() as AddressInfo).port}/page`;
+  });
+  const port = await listening(t, site);
+  const url = `http://127.0.0.1:${port}/page`;
   const { account, records } = await connected(t);
   const downloads = waysOutTo(t, url);
   const connection = openConnection(t, account, { downloads });

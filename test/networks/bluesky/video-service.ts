@@ -1,10 +1,9 @@
 import type { BlobRef } from '@atproto/api';
 import type { ExecutionContext } from 'ava';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { connected } from './bench.ts';
+import { listening } from '../../support/listening.ts';
 
 type Answer = { readonly status?: number; readonly body: unknown };
 
@@ -48,13 +47,8 @@ export async function videoServiceBefore(
       .writeHead(answer.status ?? 200, { 'content-type': 'application/json' })
       .end(JSON.stringify(answer.body));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+  const port = await listening(t, server);
+  return { url: `http://127.0.0.1:${port}`, seen };
 }
 
 function playService(t: ExecutionContext, { agent, did }: Person, answers: ServiceAnswers) {

@@ -1,6 +1,4 @@
 import { createServer, type RequestListener } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import sharp from 'sharp';
 import { firstLink } from '../../../networks/linkedin/link-card.ts';
@@ -9,6 +7,7 @@ import { openConnection, waysOutTo } from '../connection.ts';
 import { pictureFile } from '../files.ts';
 import { nextStep, partsOf, partsWith, sendStep } from '../publish.ts';
 import { articleOf, connected, linkedin, listed, requests, selfServe } from './bench.ts';
+import { listening } from '../../support/listening.ts';
 
 const initialize = { method: 'POST', path: /\/rest\/images\?action=initializeUpload$/ } as const;
 
@@ -18,13 +17,9 @@ async function posting(t: ExecutionContext, answer: RequestListener, token = 'de
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');
     answer(request, response);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  const site = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const port = await listening(t, server);
+  const site = `http://127.0.0.1:${port}`;
   const world = await connected(t, { token });
   const proxy = await lossyProxy(t, world.account.baseUrl);
   const downloads = waysOutTo(t, site);

@@ -1,6 +1,4 @@
 import { createServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { Json } from '../../../domain/json-schema.ts';
@@ -10,6 +8,7 @@ import { egressTo, openConnection } from '../connection.ts';
 import { fileOf, pictureFile, videoFile, type TestPartMedia } from '../files.ts';
 import { nextStep, partsWith, sendStep } from '../publish.ts';
 import { articleOf, bench, connected, linkedin, requests, selfServe } from './bench.ts';
+import { listening } from '../../support/listening.ts';
 
 /** A video of three ranges, extended by a free box, which is part of the format. */
 async function longVideo(): Promise<TestPartMedia> {
@@ -197,10 +196,8 @@ async function foreignServer(t: ExecutionContext) {
     told.push(request.headers.authorization);
     request.resume().on('end', () => response.writeHead(201).end());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  return { told, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/upload` };
+  const port = await listening(t, server);
+  return { told, url: `http://127.0.0.1:${port}/upload` };
 }
 
 test('an upload URL gets no token unless it is LinkedIn’s, and none that egress blocks is opened', async (t) => {

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { connectChannel } from '../../../services/channels/connect-channel.ts';
@@ -16,6 +14,7 @@ import { freshDatabase } from '../../support/database.ts';
 import { testLog } from '../../support/temporal.ts';
 import { egressTo } from '../connection.ts';
 import { against, textOf } from '../content.ts';
+import { listening } from '../../support/listening.ts';
 
 const day = 24 * 60 * 60_000;
 
@@ -114,10 +113,9 @@ test('limits are also read from a server with only the first version of the call
     const isKnown = url === '/api/v1/instance';
     response.writeHead(isKnown ? 200 : 404, { 'content-type': 'application/json' });
     response.end(JSON.stringify(isKnown ? instance : { error: 'Not Found' }));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  const port = await listening(t, server);
+  const url = `http://127.0.0.1:${port}`;
 
   const limits = await readLimits(egressTo(t, url), url);
   t.deepEqual(limits, {

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { Provider } from 'oidc-provider';
 import type { AuthorizationServer } from '../../../networks/oauth/authorization-server.ts';
 import { openBrowser } from '../../support/browser.ts';
 import { redirectUri } from './context.ts';
+import { listening } from '../../support/listening.ts';
 
 /** Contains all characters that form encoding changes, and some that it must not change. */
 const app = { clientId: 'punctual-app', clientSecret: 'a-secret_with +/=%:signs' };
@@ -13,13 +12,8 @@ const app = { clientId: 'punctual-app', clientSecret: 'a-secret_with +/=%:signs'
 /** A certified authorization server: it requires PKCE, refresh tokens work once, and a second use ends the grant. */
 export async function startOidcServer(t: ExecutionContext) {
   const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const port = await listening(t, server);
+  const issuer = `http://127.0.0.1:${port}`;
   const provider = new Provider(issuer, {
     clients: [
       {

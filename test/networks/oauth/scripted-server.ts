@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { ExecutionContext } from 'ava';
+import { listening } from '../../support/listening.ts';
 
 export type Asked = {
   readonly method: string;
@@ -41,14 +40,6 @@ export async function startScriptedServer(
       response.writeHead(given.status ?? 200, content).end(JSON.stringify(given.json));
     })();
   });
-  // Longer than its client keeps idle connections: a stalled process would reuse a closed one.
-  server.keepAliveTimeout = 75_000;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(t, server);
   return { url: `http://127.0.0.1:${port}`, asked };
 }

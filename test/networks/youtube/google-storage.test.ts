@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
@@ -10,6 +9,7 @@ import { openConnection } from '../connection.ts';
 import { fileOf } from '../files.ts';
 import { nextStep, sendStep, throughDatabase } from '../publish.ts';
 import { filmParts } from './bench.ts';
+import { listening } from '../../support/listening.ts';
 
 const test = needs('gcs-emulator');
 
@@ -62,9 +62,7 @@ async function gateway(t: ExecutionContext) {
     pass(request, response).catch(() => response.destroy());
   });
   const url0 = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
+  await listening(t, server);
   const stored = async () => {
     const response = await fetch(`${storage}/download/storage/v1/b/${bucket}/o/film?alt=media`);
     return Buffer.from(await response.arrayBuffer());

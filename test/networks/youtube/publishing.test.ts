@@ -1,6 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Json } from '../../../domain/json-schema.ts';
@@ -12,6 +11,7 @@ import { fileOf, playableVideo } from '../files.ts';
 import { publish, nextStep, sendStep, throughDatabase } from '../publish.ts';
 import { passesAsNetwork } from '../suite.ts';
 import { bench, filmParts, openYoutube } from './bench.ts';
+import { listening } from '../../support/listening.ts';
 
 passesAsNetwork(test, bench);
 
@@ -85,13 +85,7 @@ async function breakingLine(t: ExecutionContext, serverUrl: string, breaksAt: nu
     });
     request.on('end', () => onward.end());
   });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  t.teardown(() => {
-    proxy.close();
-    proxy.closeAllConnections();
-  });
-  const { port } = proxy.address() as AddressInfo;
+  const port = await listening(t, proxy);
   return { url: `http://127.0.0.1:${port}`, sentBytes: () => sent };
 }
 

@@ -5,6 +5,7 @@ import { probeServer } from '../../../runtime/egress/probe-server.ts';
 import { failure, post, recordingConnector, testEgress } from './support/egress.ts';
 import { createAuthority } from './support/certificates.ts';
 import { httpServer, tlsServer } from './support/servers.ts';
+import { listening } from '../../support/listening.ts';
 
 const name = 'hook.example.com';
 const dead = ['127.0.0.2', '127.0.0.3'];
@@ -57,10 +58,7 @@ test('at most eight addresses of a name are dialled', async (t) => {
 
 test('a server that closes accepted connections counts as unreachable, not as one without TLS', async (t) => {
   const server = createServer((socket) => socket.destroy());
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(t, server);
   t.deepEqual(await probeServer('127.0.0.1', port, {}), {
     kind: 'unreachable',
     said: 'the connection was closed',

@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { createAuthority } from '../../../runtime/egress/support/certificates.ts';
+import { listening } from '../../../support/listening.ts';
 
 const authority = createAuthority();
 const host = authority.issueFor(['127.0.0.1', 'localhost']);
@@ -42,13 +41,7 @@ export async function fileServer(t: ExecutionContext): Promise<FileServer> {
       response.writeHead(answer ? 200 : 404).end(answer);
     }
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(t, server);
   const newSite = (answers: Answers): Site => {
     const name = `site-${sites.size}`;
     const asked: string[] = [];
