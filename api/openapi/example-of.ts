@@ -50,6 +50,8 @@ const known: Readonly<Record<string, unknown>> = {
   sandbox: false,
   'channel.options': { visibility: 'unlisted' },
   'channel.unpublish': null,
+  'channel.status': 'published',
+  'post_target.status': 'published',
   'channel.errors': [],
   'channel.length': 27,
   'channel.limit': 500,
@@ -146,7 +148,7 @@ const known: Readonly<Record<string, unknown>> = {
 export function exampleOf(given: object, name = '', place = ''): unknown {
   const { const: only, enum: values, properties, items, anyOf, ...schema } = given as Schema;
   const key = [`${place}.${name}`, name].find((one) => Object.hasOwn(known, one));
-  if (properties) {
+  if (properties && typeof known[key ?? ''] !== 'object') {
     const parts = Object.entries(properties);
     return Object.fromEntries(
       parts.map(([field, part]) => [field, exampleOf(part, field, name || place)]),
@@ -158,12 +160,8 @@ export function exampleOf(given: object, name = '', place = ''): unknown {
   }
 
   const [part] = anyOf ?? [];
-  if (part?.properties) {
-    return exampleOf(part, name, place);
-  }
-
   if (part || Array.isArray(schema.type)) {
-    return null;
+    return part?.properties ? exampleOf(part, name, place) : null;
   }
 
   return items

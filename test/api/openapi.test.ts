@@ -6,6 +6,8 @@ import { mount } from '../../api/http/mount.ts';
 import { httpStatusOf } from '../../api/http/errors.ts';
 import { openAnswers } from '../../api/openapi/document.ts';
 import { errorCodes, type ErrorCode } from '../../domain/errors.ts';
+import type { PostView } from '../../domain/post-view.ts';
+import { outcomeOf, summarize } from '../../domain/statuses.ts';
 import { Contract, type Operation, ourDocument } from '../support/contract.ts';
 import { sharedApi } from '../support/kit.ts';
 import { rawCall } from '../support/raw-call.ts';
@@ -129,6 +131,20 @@ test('every body has an example, and every example fits its schema', async (t) =
 
   t.true(checked.bodies >= 30, `only ${checked.bodies} bodies were checked`);
   t.true(checked.values >= 4, `only ${checked.values} other values were checked`);
+});
+
+test('the example of a post has the outcome and the counts of its channels', (t) => {
+  const posts = [...objects()]
+    .map(([one]) => one as PostView)
+    .filter((one) => Array.isArray(one.channels) && 'summary' in one);
+  t.true(posts.length > 10, `only ${posts.length} posts were checked`);
+  for (const { status, outcome, summary, channels } of posts) {
+    const statuses = channels.map((one) => one.status);
+    t.deepEqual(
+      { outcome, summary },
+      { outcome: outcomeOf(status, statuses), summary: summarize(statuses) },
+    );
+  }
 });
 
 type Call = { readonly path: string; readonly method: string; readonly operation: Operation };
