@@ -33,7 +33,7 @@ const alwaysIncluded = [
 const longestOwn = 3000;
 const longestOfChannels = 20_000;
 
-/** A page with `include` ends after this many characters: a post may have megabytes of alt texts and options. */
+/** A page with `include` ends after this many bytes: a post may have megabytes of alt texts and options. */
 const longestPage = 5_000_000;
 const readAtOnce = 5;
 
@@ -76,7 +76,7 @@ export async function listPosts(
   for (let bytes = 0; read < most && bytes < longestPage;) {
     const some = rows.slice(read, Math.min(read + readAtOnce, most)).map(present);
     const whole = await withMore(em, deps, { workspaceId, channelIds }, some, include);
-    bytes += JSON.stringify(whole).length;
+    bytes += Buffer.byteLength(JSON.stringify(whole));
     posts.push(...whole);
     read += some.length;
   }
