@@ -79,8 +79,12 @@ export const channelDetail = (path: string, message: string, id: string): ErrorD
 export const noChannelHas = (id: string): string =>
   `No connected channel of this workspace has the id ${id.trim() === id ? id : JSON.stringify(id)}.`;
 
-/** More details are dropped: thousands of faults in one request mostly have one cause. */
+/** Thousands of faults in one request mostly have one cause. */
 export const mostDetails = 20;
+export const moreProblems = 'More problems are not listed here: correct these first.';
+
+export const firstOf = <T, R>(all: readonly T[], most: number, rest: R): (T | R)[] =>
+  all.length > most ? [...all.slice(0, most - 1), rest] : [...all];
 
 /** In UTF-16 code units. Messages and paths quote the caller's input, which may be a megabyte. */
 const [longestMessage, longestDetail] = [2000, 300];
@@ -100,7 +104,8 @@ export class AppError extends Error {
   ) {
     super(cut(message, longestMessage), { cause: options.cause });
     this.code = code;
-    this.details = options.details?.slice(0, mostDetails).map(cutDetail);
+    const all = options.details?.map(cutDetail);
+    this.details = all && firstOf(all, mostDetails, { path: '', message: moreProblems });
     this.retryAfter = options.retryAfter;
   }
 }

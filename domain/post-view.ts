@@ -185,7 +185,7 @@ export const postSchema = record({
   warnings: {
     ...listOf(postWarning),
     description:
-      'The warnings about the post, up to 100, and its channels, up to 20 each; the last says how many are left out. `warning` of each has them as sentences.',
+      'The warnings about the post, up to 100, and its channels, up to 20 each; the last says that there are more. `warning` of each has them as sentences.',
   },
   ...labelFields,
 });

@@ -53,7 +53,7 @@ export function parser<const S extends object>(
       validate(value);
     }
 
-    const details = (validate.errors ?? []).slice(0, mostDetails).map(describeFault);
+    const details = (validate.errors ?? []).slice(0, mostDetails + 1).map(describeFault);
     const message = `${what} does not fit: ${listFaults(details)}`;
     throw new AppError('invalid_request', message, { details });
   };

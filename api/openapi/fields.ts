@@ -122,7 +122,7 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   post: 'The post.',
   post_targets: 'Its channels.',
   video: 'Settings of the video; null if none were sent.',
-  details: 'The faults in the request, if they can be located.',
+  details: 'The first 20 faults in the request, if they can be located.',
   size_bytes: 'Size in bytes.',
   metrics: 'Metrics as the network reported them. One that it does not report is absent.',
   totals: 'Sums over the channels.',

@@ -136,7 +136,7 @@ export const validatedChannelSchema = record({
   handle: text,
   errors: {
     ...listOf(contentFault),
-    description: 'Problems that keep the post from being scheduled.',
+    description: 'Problems that keep the post from being scheduled, at most 100.',
   },
   warnings: {
     ...listOf(contentFault),
@@ -175,7 +175,7 @@ export const validatedSchema = record({
   warnings: {
     ...listOf(postWarning),
     description:
-      'All warnings. The post would have the first 100 of them in its `warnings`, and 20 of each channel; the last says how many are left out.',
+      'All warnings. The post would have the first 100 of them in its `warnings`, and 20 of each channel; the last says that there are more.',
   },
   scheduled_at: {
     ...nullable(dateTime),

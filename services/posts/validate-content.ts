@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { AppError, type ErrorDetail } from '../../domain/errors.ts';
+import { AppError, firstOf, moreProblems, type ErrorDetail } from '../../domain/errors.ts';
 import type { ChannelFile } from '../../domain/media.ts';
 import { filesOfParts, textsForChannel } from '../../domain/parts.ts';
 import { normalized } from '../../domain/texts.ts';
@@ -117,13 +117,10 @@ export function assertPublishable(validations: readonly ChannelValidation[]): vo
     throw new AppError('no_channels', message, { details: [{ path: '/channel_ids', message }] });
   }
 
-  const faults = validations.flatMap(({ channel, errors }) =>
-    errors.map(({ message }) => `${nameOfChannel(channel)}: ${message}`),
-  );
-  if (faults.length > 0) {
-    throw new AppError('invalid_content', faults.join(' '), {
-      details: validations.flatMap(detailsOf),
-    });
+  const details = validations.flatMap(detailsOf);
+  if (details.length > 0) {
+    const message = details.map((detail) => detail.message).join(' ');
+    throw new AppError('invalid_content', message, { details });
   }
 }
 
@@ -139,12 +136,9 @@ const detailsOf = ({ channel, errors }: ChannelValidation): ErrorDetail[] =>
 /** A list of posts has the warnings of all, and each of a hundred channels may have some for each part of a thread. */
 const [mostOfChannel, mostOfPost] = [20, 100];
 
-const fullList = 'POST /api/v1/posts/validate lists more';
-
-function firstOf<T>(all: readonly T[], most: number, next = fullList): (T | ContentFault)[] {
-  const more = plainFault(`More problems are not listed here: ${next}.`);
-  return all.length > most ? [...all.slice(0, most - 1), more] : [...all];
-}
+const rest = plainFault(
+  'More problems are not listed here: POST /api/v1/posts/validate lists more.',
+);
 
 /** A list of warnings, and the same as one text; null when there are none. */
 type Warned = { readonly warning: string | null; readonly warnings: PostWarning[] };
@@ -156,12 +150,12 @@ export function warningsOfPost(
 ): Warned {
   const names = new Map(validations.map(({ channel }) => [channel.id, nameOfChannel(channel)]));
   const ofChannels = validations.flatMap(({ channel, errors }) =>
-    firstOf([...errors, ...accessFaults(channel)], mostOfChannel).map((fault) =>
+    firstOf([...errors, ...accessFaults(channel)], mostOfChannel, rest).map((fault) =>
       Object.assign({}, fault, { channel_id: channel.id }),
     ),
   );
-  const warnings: PostWarning[] = firstOf([...notes, ...ofChannels], mostOfPost).map((fault) =>
-    Object.assign({ channel_id: null }, fault),
+  const warnings: PostWarning[] = firstOf([...notes, ...ofChannels], mostOfPost, rest).map(
+    (fault) => Object.assign({ channel_id: null }, fault),
   );
   const sentences = warnings.map(({ channel_id: id, message }) =>
     id === null ? message : `${names.get(id)}: ${message}`,
@@ -188,7 +182,7 @@ export function warningsOfChannel(
   sameText?: string,
 ): Warned {
   const faults = [
-    ...firstOf(warnings, mostOfChannel),
+    ...firstOf(warnings, mostOfChannel, rest),
     ...(sameText === undefined ? [] : [plainFault(sameText, 'same_text')]),
   ];
   return {
@@ -221,7 +215,7 @@ function describeFaults(
     const { rule = 'other', limit = null, actual = null } = fact ?? {};
     return { message, path: fact ? pathOf(fact.at, place) : '', rule, limit, actual };
   });
-  return firstOf(faults, mostListed, 'correct these first');
+  return firstOf(faults, mostListed, plainFault(moreProblems));
 }
 
 /** JSON pointer into the request. */

@@ -5,7 +5,7 @@ import { storeChannel } from '../../support/seed.ts';
 
 const api = sharedApi(test);
 
-test('a draft with thousands of faults stores some of each channel, and says that there are more', async (t) => {
+test('a draft with thousands of faults stores some of each channel, and a refusal lists some; both say that there are more', async (t) => {
   const client = await api.newClient();
   const settings = { maxCharacters: 1 };
   const channels = Array.from({ length: 8 }, () =>
@@ -26,6 +26,11 @@ test('a draft with thousands of faults stores some of each channel, and says tha
   t.like(warnings[99], { channel_id: null, message: more });
   t.true(warning.endsWith(more));
   t.true(warning.length < 20_000, `${warning.length}`);
+
+  const refused = await client.post('/posts', { ...draft, schedule_in_minutes: 5 });
+  const rest = 'More problems are not listed here: correct these first.';
+  t.is(refused.body.details.length, 20);
+  t.deepEqual(refused.body.details[19], { path: '', message: rest });
 });
 
 test('files of types that a server with 200 long types refuses have a short answer, and a post has 200 files', async (t) => {
