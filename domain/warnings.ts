@@ -9,7 +9,7 @@ const faultFields = {
   rule: {
     ...text,
     description:
-      'The rule that is broken. More may be added: `text_length`, `text_missing`, `field_missing`, `file_type`, `file_count`, `file_size`, `file_pixels`, `file_dimensions`, `file_aspect_ratio`, `file_duration`, `file_frames`, `file_frame_rate`, `alt_text_length`, `channel_access`, `same_text`, `local_time`, `field_ignored`, `file_repeated`, `other`.',
+      'The rule that is broken. More may be added: `text_length`, `text_missing`, `field_missing`, `file_type`, `file_count`, `file_size`, `file_pixels`, `file_dimensions`, `file_aspect_ratio`, `file_duration`, `file_frames`, `file_frame_rate`, `alt_text_length`, `channel_access`, `same_text`, `local_time`, `field_ignored`, `file_repeated`, `file_missing`, `other`.',
   },
   limit: {
     ...nullable({ type: 'number' }),

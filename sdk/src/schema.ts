@@ -1364,7 +1364,7 @@ export interface components {
             error: string;
             /** @description For programs. Each code keeps its meaning. */
             code: components["schemas"]["ErrorCode"] | (string & {});
-            /** @description The faults in the request, if they can be located. */
+            /** @description The first 20 faults in the request, if they can be located. */
             details?: components["schemas"]["ApiErrorDetail"][];
         };
         /** @enum {string} */
@@ -2049,7 +2049,7 @@ export interface components {
             message: string;
             /** @description A JSON pointer into the request; empty for a problem of several fields. */
             path: string;
-            /** @description The rule that is broken. More may be added: `text_length`, `text_missing`, `field_missing`, `file_type`, `file_count`, `file_size`, `file_pixels`, `file_dimensions`, `file_aspect_ratio`, `file_duration`, `file_frames`, `file_frame_rate`, `alt_text_length`, `channel_access`, `same_text`, `local_time`, `field_ignored`, `file_repeated`, `other`. */
+            /** @description The rule that is broken. More may be added: `text_length`, `text_missing`, `field_missing`, `file_type`, `file_count`, `file_size`, `file_pixels`, `file_dimensions`, `file_aspect_ratio`, `file_duration`, `file_frames`, `file_frame_rate`, `alt_text_length`, `channel_access`, `same_text`, `local_time`, `field_ignored`, `file_repeated`, `file_missing`, `other`. */
             rule: string;
             /** @description The most or the least that the rule allows: characters or bytes of a text as `unit` says, bytes of a file, milliseconds, pixels. Null for a rule without a number. */
             limit: number | null;
@@ -2121,7 +2121,7 @@ export interface components {
             video?: components["schemas"]["PostListItemVideo"] | null;
             /** @description A difference from the request, as a sentence for people. */
             warning?: string | null;
-            /** @description The warnings about the post, up to 100, and its channels, up to 20 each; the last says how many are left out. `warning` of each has them as sentences. */
+            /** @description The warnings about the post, up to 100, and its channels, up to 20 each; the last says that there are more. `warning` of each has them as sentences. */
             warnings?: components["schemas"]["PostWarning"][];
         };
         ListPostsAnswer: {
@@ -2209,7 +2209,7 @@ export interface components {
             video: components["schemas"]["PostVideo"] | null;
             /** @description A difference from the request, as a sentence for people. */
             warning: string | null;
-            /** @description The warnings about the post, up to 100, and its channels, up to 20 each; the last says how many are left out. `warning` of each has them as sentences. */
+            /** @description The warnings about the post, up to 100, and its channels, up to 20 each; the last says that there are more. `warning` of each has them as sentences. */
             warnings: components["schemas"]["PostWarning"][];
             /** @description The tags, in their order. */
             tags: string[];
@@ -2285,7 +2285,7 @@ export interface components {
         NewPost: {
             /** @description Text of a single post; may be empty beside files. In texts, other line breaks (CR LF, CR, U+000B, U+000C, U+0085, U+2028, U+2029) become `\n`, other control characters are removed, and NUL is refused. */
             body?: string | null;
-            /** @description Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`, with a `warning`. All texts of a post together, including `channel_bodies`, have at most 300,000 characters; the first text counts for each channel that gets it. Its files, with those of `channel_media`, are at most 200. */
+            /** @description Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`, with a `warning`. All texts of a post together, including `channel_bodies` and alt texts, have at most 300,000 characters; the first text counts for each channel that gets it. Its files, with those of `channel_media`, are at most 200. */
             thread?: (string | components["schemas"]["ThreadPart"])[] | null;
             /** @description The channels to publish to. */
             channel_ids?: string[] | null;
@@ -2336,7 +2336,7 @@ export interface components {
             message: string;
             /** @description A JSON pointer into the request; empty for a problem of several fields. */
             path: string;
-            /** @description The rule that is broken. More may be added: `text_length`, `text_missing`, `field_missing`, `file_type`, `file_count`, `file_size`, `file_pixels`, `file_dimensions`, `file_aspect_ratio`, `file_duration`, `file_frames`, `file_frame_rate`, `alt_text_length`, `channel_access`, `same_text`, `local_time`, `field_ignored`, `file_repeated`, `other`. */
+            /** @description The rule that is broken. More may be added: `text_length`, `text_missing`, `field_missing`, `file_type`, `file_count`, `file_size`, `file_pixels`, `file_dimensions`, `file_aspect_ratio`, `file_duration`, `file_frames`, `file_frame_rate`, `alt_text_length`, `channel_access`, `same_text`, `local_time`, `field_ignored`, `file_repeated`, `file_missing`, `other`. */
             rule: string;
             /** @description The most or the least that the rule allows: characters or bytes of a text as `unit` says, bytes of a file, milliseconds, pixels. Null for a rule without a number. */
             limit: number | null;
@@ -2365,7 +2365,7 @@ export interface components {
             platform: components["schemas"]["Platform"] | (string & {});
             /** @description The account's name on the network. */
             handle: string;
-            /** @description Problems that keep the post from being scheduled. */
+            /** @description Problems that keep the post from being scheduled, at most 100. */
             errors: components["schemas"]["ContentFault"][];
             /** @description Parts of the post that may look different from what was sent. */
             warnings: components["schemas"]["ContentFault"][];
@@ -2388,7 +2388,7 @@ export interface components {
             valid: boolean;
             /** @description A warning about the request as a whole, which the post would have in its `warning`. */
             warning: string | null;
-            /** @description All warnings. The post would have the first 100 of them in its `warnings`, and 20 of each channel; the last says how many are left out. */
+            /** @description All warnings. The post would have the first 100 of them in its `warnings`, and 20 of each channel; the last says that there are more. */
             warnings: components["schemas"]["PostWarning"][];
             /**
              * Format: date-time
@@ -2432,7 +2432,7 @@ export interface components {
         PostEdit: {
             /** @description Text of a single post; may be empty beside files. In texts, other line breaks (CR LF, CR, U+000B, U+000C, U+0085, U+2028, U+2029) become `\n`, other control characters are removed, and NUL is refused. */
             body?: string | null;
-            /** @description Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`, with a `warning`. All texts of a post together, including `channel_bodies`, have at most 300,000 characters; the first text counts for each channel that gets it. Its files, with those of `channel_media`, are at most 200. */
+            /** @description Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`, with a `warning`. All texts of a post together, including `channel_bodies` and alt texts, have at most 300,000 characters; the first text counts for each channel that gets it. Its files, with those of `channel_media`, are at most 200. */
             thread?: (string | components["schemas"]["ThreadPart"])[] | null;
             /** @description The channels to publish to. */
             channel_ids?: string[];

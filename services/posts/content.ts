@@ -144,11 +144,12 @@ export function requestWarnings(
     ({ media_ids: ids }) => new Set(ids).size < (ids?.length ?? 0),
   );
   const time = timeWarning(input);
+  const timeRule = input.schedule_in_minutes === undefined ? 'local_time' : 'field_ignored';
   const ignored =
     'The post has both body and thread: thread takes precedence, and body is not published.';
   const twice = 'media_ids names a file more than once: it is attached once.';
   return [
-    ...(time === null ? [] : [plainFault(time, 'local_time', '/scheduled_at')]),
+    ...(time === null ? [] : [plainFault(time, timeRule, '/scheduled_at')]),
     ...(body && thread ? [plainFault(ignored, 'field_ignored', '/body')] : []),
     ...(channels.length > 0 && unknown.length > 0
       ? [plainFault(unused, 'field_ignored', '/video')]
@@ -233,7 +234,7 @@ function assertShortEnough(texts: readonly string[], repeated = 0): void {
   const length =
     units > longestTexts ? texts.reduce((sum, text) => sum + characterCount(text), repeated) : 0;
   if (length > longestTexts) {
-    const message = `All texts of a post together, the first one counted for each channel, may have ${longestTexts} characters; these have ${length}.`;
+    const message = `All texts and alt texts of a post together, the first text counted for each channel, may have ${longestTexts} characters; these have ${length}.`;
     throw new AppError('invalid_request', message, {
       details: [{ path: '', message, limit: longestTexts, actual: length }],
     });

@@ -64,7 +64,7 @@ const postFields = {
     minItems: 1,
     maxItems: 25,
     description:
-      'Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`, with a `warning`. All texts of a post together, including `channel_bodies`, have at most 300,000 characters; the first text counts for each channel that gets it. Its files, with those of `channel_media`, are at most 200.',
+      'Posts of a thread, in order: texts, or objects with the files of that part. Takes precedence over `body`, with a `warning`. All texts of a post together, including `channel_bodies` and alt texts, have at most 300,000 characters; the first text counts for each channel that gets it. Its files, with those of `channel_media`, are at most 200.',
   },
   channel_ids: { ...listOf(text), maxItems: 100 },
   channel_bodies: {

@@ -92,7 +92,7 @@ test('all texts of a post together have a maximum length, however they are divid
     { ...full, body: 'y' },
     { ...full, channel_ids: [channel], channel_bodies: { [channel]: 'y' } },
   ];
-  const message = `All texts of a post together, the first one counted for each channel, may have ${longestTexts} characters; these have ${longestTexts + 1}.`;
+  const message = `All texts and alt texts of a post together, the first text counted for each channel, may have ${longestTexts} characters; these have ${longestTexts + 1}.`;
   for (const each of more) {
     const reply = await client.post('/posts', each);
     t.is(reply.status, 400);

@@ -233,5 +233,7 @@ test('the price of X is a field of the validation, not a warning', async (t) => 
   const refused = await ask({ body: 'x'.repeat(501), ...two });
   t.is(refused.channels[0].price_usd, null);
   const times = { scheduled_at: '2020-01-01T00:00:00Z', schedule_in_minutes: 5 };
-  t.regex((await ask({ body: 'x', ...two, ...times })).warning, /schedule_in_minutes decided/v);
+  const late = await ask({ body: 'x', ...two, ...times });
+  t.regex(late.warning, /schedule_in_minutes decided/v);
+  t.like(late.warnings, [{ path: '/scheduled_at', rule: 'field_ignored' }]);
 });
