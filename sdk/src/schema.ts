@@ -2444,7 +2444,7 @@ export interface components {
             channel_options?: {
                 [key: string]: components["schemas"]["ChannelOptions"];
             } | null;
-            /** @description RFC 3339 with Z or an offset, or a local time with `timezone` in the same request. Null turns the post into a draft. */
+            /** @description RFC 3339 with Z or an offset, or a local time in `timezone` or in the time zone of the post. Null turns the post into a draft. */
             scheduled_at?: string | null;
             /** @description IANA name. Sent without a time, it keeps the local time of a scheduled post that has a time zone: 09:00 in Europe/Berlin becomes 09:00 in America/New_York, with a `warning`. A local `scheduled_at` without it is in the time zone of the post. Null clears it and keeps the time. */
             timezone?: string | null;

@@ -181,7 +181,7 @@ export const editPostSchema = fields({
   scheduled_at: {
     ...nullable(text),
     description:
-      'RFC 3339 with Z or an offset, or a local time with `timezone` in the same request. Null turns the post into a draft.',
+      'RFC 3339 with Z or an offset, or a local time in `timezone` or in the time zone of the post. Null turns the post into a draft.',
   },
   timezone: {
     ...nullable(postFields.timezone),
