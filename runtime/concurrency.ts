@@ -54,19 +54,19 @@ export function createKeyedSemaphore(limit: number): KeyedSemaphore {
 }
 
 /**
- * At most `all` slots in use and `each` of one key. A thousand waiters of one key delay another key by `each` slots at
- * most: the others wait outside the common queue.
+ * At most `all` slots in use, of each group if one is given, and `each` of one key. A thousand waiters of one key delay
+ * another key by `each` slots at most: the others wait outside the common queue.
  */
 export function createFairQueue(slots: {
   readonly all: number;
   readonly each: number;
-}): KeyedSemaphore {
+}): (key: string, signal: AbortSignal, group?: string) => Promise<() => void> {
   const enterOwn = createKeyedSemaphore(slots.each);
   const enterCommon = createKeyedSemaphore(slots.all);
-  return async (key, signal) => {
+  return async (key, signal, group = '') => {
     const leaveOwn = await enterOwn(key, signal);
     try {
-      const leaveCommon = await enterCommon('', signal);
+      const leaveCommon = await enterCommon(group, signal);
       return () => {
         leaveCommon();
         leaveOwn();

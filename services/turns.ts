@@ -1,12 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { createKeyedSemaphore } from '../runtime/concurrency.ts';
+import { createFairQueue } from '../runtime/concurrency.ts';
+import type { Caller } from './context.ts';
 
 type Turn = { readonly begin: () => Promise<void>; readonly end: () => void };
 
 const current = new AsyncLocalStorage<Turn>();
 
 export type InTurn = <T>(
-  workspaceId: string,
+  caller: Pick<Caller, 'keyId' | 'workspaceId'>,
   signal: AbortSignal,
   work: () => Promise<T>,
   sent?: Promise<void>,
@@ -15,17 +16,17 @@ export type InTurn = <T>(
 /**
  * The turns last until `sent`, since an answer that its client reads slowly stays in memory.
  *
- * @param most How many calls of a workspace run at the same time. The others wait, in their order, until their client is
- *   gone.
+ * @param slots How many calls of a workspace, and of a key, run at the same time. The others wait, in their order, until
+ *   their client is gone.
  */
-export function createTurns(most: number): InTurn {
-  const enter = createKeyedSemaphore(most);
-  return async (workspaceId, signal, work, sent = Promise.resolve()) => {
+export function createTurns(slots: Parameters<typeof createFairQueue>[0]): InTurn {
+  const enter = createFairQueue(slots);
+  return async ({ keyId, workspaceId }, signal, work, sent = Promise.resolve()) => {
     const never = AbortSignal.any([]);
-    let leave = await enter(workspaceId, signal);
+    let leave = await enter(keyId, signal, workspaceId);
     const turn: Turn = {
       begin: async () => {
-        leave = await enter(workspaceId, never);
+        leave = await enter(keyId, never, workspaceId);
       },
       // Calls of others come between two that use the processor.
       end: () => void setImmediate(leave),

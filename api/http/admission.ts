@@ -22,8 +22,8 @@ const mostWaiting = 10;
 /** A body may take a minute to arrive, and the rules of all networks take up to 0.1 s of the only processor. */
 const mostLarge = 2;
 
-/** Changes of one post wait for its lock with a connection to the database each. */
-const mostOfPosts = 3;
+/** Changes of one post wait for its lock with a connection to the database each. One slot is for other keys. */
+const ofPosts = { all: 3, each: 2 };
 
 /** A workspace has the calls of so many keys with all its keys, so that keys that make keys gain nothing. */
 const keysWorth = 10;
@@ -94,7 +94,7 @@ export function createAdmission(
     /** Throws `unauthorized` when the key of an admitted caller has ended. */
     readAgain: rightsReader(pool, quotas),
     holdLargeBody,
-    inTurn: createTurns(mostOfPosts),
+    inTurn: createTurns(ofPosts),
     callsOf: calls.of,
   };
 }

@@ -61,7 +61,12 @@ function handlerOf(route: Route, deps: ApiDeps) {
       assertMayCall(now, route);
       assertSameReach(caller, now);
     };
+    const asked = performance.now();
     const handle = async (): Promise<Answer> => {
+      if (performance.now() - asked > shortWaitMs) {
+        await assertStillAllowed(); // The key may have ended meanwhile.
+      }
+
       await assertReachable({ orm }, caller, route, params);
       const request: Request = {
         caller,
@@ -76,9 +81,7 @@ function handlerOf(route: Route, deps: ApiDeps) {
       return route.handle(request, deps);
     };
     const isHeavy = isOfPosts || 'include' in query; // Whole posts have megabytes.
-    const answer = await (isHeavy
-      ? inTurn(deps, caller, ctx.res, { handle, assertStillAllowed })
-      : handle());
+    const answer = await (isHeavy ? inTurn(deps, caller, ctx.res, handle) : handle());
     ctx.status = answer.status;
     ctx.set(answer.headers ?? {});
     ctx.body = answer.body;
@@ -121,7 +124,7 @@ function assertSameReach({ channelIds: before }: Caller, now: Caller): void {
 }
 
 /** After this time without progress, in milliseconds, a client that reads no answer is disconnected. */
-const stalledMs = 30_000;
+export const stalledMs = 30_000;
 
 /** In milliseconds. A call that waits longer for its turn reads the rights of its key again. */
 const shortWaitMs = 100;
@@ -129,33 +132,27 @@ const shortWaitMs = 100;
 /** A turn lasts until the answer is sent, since an answer with whole posts takes megabytes of memory. */
 async function inTurn(
   { admission }: ApiDeps,
-  { workspaceId }: Caller,
+  caller: Caller,
   response: RouterContext['res'],
-  {
-    handle,
-    assertStillAllowed,
-  }: Pick<Request, 'assertStillAllowed'> & { readonly handle: () => Promise<Answer> },
+  handle: () => Promise<Answer>,
 ): Promise<Answer> {
-  const began = performance.now();
-  // The answer of a pipelined call is sent after those of the earlier calls of its connection, which need turns too.
-  if (response.socket === null && !response.closed) {
-    await once(response, 'socket');
-  }
-
-  const work = async (): Promise<Answer> => {
-    if (performance.now() - began > shortWaitMs) {
-      await assertStillAllowed(); // The key may have ended meanwhile.
-    }
-
-    return handle();
-  };
+  await untilFirst(response);
   const signal = clientSignalOf(response);
-  const answer = await admission.inTurn(workspaceId, signal, work, closed(response));
+  const answer = await admission.inTurn(caller, signal, handle, closed(response));
   response.setTimeout(stalledMs);
   return answer;
 }
 
-const closed = (response: RouterContext['res']): Promise<void> =>
+/** The answer of a pipelined call is sent after those of the earlier calls of its connection, which need turns too. */
+export async function untilFirst(response: RouterContext['res']): Promise<void> {
+  if (response.socket === null && !response.closed) {
+    await once(response, 'socket');
+  }
+}
+
+/** The call of a tool ends with the answer to its MCP client. */
+export const closed = (response: RouterContext['res']): Promise<void> =>
+  (response.socket as { readonly sent?: Promise<void> } | null)?.sent ??
   new Promise((resolve) => {
     if (response.closed) {
       resolve();

@@ -1,4 +1,4 @@
-import type Koa from 'koa';
+import type { default as Koa, Context } from 'koa';
 import {
   createServer,
   request,
@@ -13,7 +13,7 @@ import { describeError } from '../../runtime/logger.ts';
 import type { ClientOptions } from '../../sdk/src/index.ts';
 import type { Caller } from '../../services/context.ts';
 import type { ApiDeps } from '../deps.ts';
-import { clientSignalOf } from '../http/mount.ts';
+import { clientSignalOf, closed, stalledMs, untilFirst } from '../http/mount.ts';
 import { readBody } from '../http/read-body.ts';
 import { createConcurrencyLimit } from '../rate-limits/limiter.ts';
 
@@ -38,6 +38,7 @@ export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback'
       throw new AppError('invalid_request', 'Send one JSON-RPC message, not a batch.');
     }
 
+    await untilFirst(ctx.res);
     opened ??= openHandler(deps);
     callApi ??= inProcess(handle());
     const handler = await opened;
@@ -48,7 +49,7 @@ export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback'
         .trim(),
       baseUrl: 'http://punctual.local',
       maxRetries: 0, // The model decides whether to wait for a limit.
-      fetch: callApi({ client: ctx.req, requestId: String(ctx.state['requestId']) }),
+      fetch: callApi(ctx),
     };
     const answer = await handler(requestOf(ctx), message, api);
     ctx.status = answer.status;
@@ -57,6 +58,7 @@ export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback'
     }
 
     ctx.body = await answer.text();
+    ctx.res.setTimeout(stalledMs);
   });
 }
 
@@ -98,17 +100,19 @@ async function openHandler({ publicUrl, log }: McpDeps): Promise<Handler> {
  * Makes a `fetch` that calls the API of this process over a connection in memory. A tool call is thus authenticated,
  * limited, validated, audited and logged as any other, with the client's address and the id of its request.
  */
-function inProcess(answer: RequestListener): (from: From) => Fetch {
+function inProcess(answer: RequestListener): (client: Context) => Fetch {
   const server = createServer(answer);
-  return ({ client, requestId }) =>
+  return ({ req, res, state }) =>
     async (input, init = {}) => {
       const [near, far] = duplexPair();
-      const { remoteAddress } = client.socket;
-      server.emit('connection', Object.assign(far, { remoteAddress, setTimeout: () => far }));
-      const forwarded = client.headers['x-forwarded-for'];
+      const { remoteAddress } = req.socket;
+      // A turn of the call lasts until the client has its answer. A tool needs one at most: two would wait for each other.
+      const sent = closed(res);
+      server.emit('connection', Object.assign(far, { remoteAddress, sent, setTimeout: () => far }));
+      const forwarded = req.headers['x-forwarded-for'];
       const headers = {
         ...(init.headers as Record<string, string>),
-        'X-Request-Id': requestId,
+        'X-Request-Id': String(state['requestId']),
         ...(forwarded === undefined ? {} : { 'X-Forwarded-For': forwarded }),
       };
       return exchange(String(input), { ...init, headers }, near);
@@ -116,11 +120,6 @@ function inProcess(answer: RequestListener): (from: From) => Fetch {
 }
 
 type Fetch = NonNullable<ClientOptions['fetch']>;
-
-type From = {
-  readonly client: IncomingMessage;
-  readonly requestId: string;
-};
 
 function exchange(
   url: string,

@@ -65,35 +65,45 @@ test('posts that a workspace changes and validates leave connections to the data
     t.is((await other.get('/media')).status, 200);
   }
 
+  await poll(lock.waiting, (count) => count === 2);
+  const begun = late.get('/posts?include=channels');
   await poll(lock.waiting, (count) => count === 3);
   const refused = [late.get('/posts?include=channels'), late.post('/posts/validate', post)];
   await poll(
     () => usual.punctual.callsOf(ended),
-    ({ requests }) => requests === refused.length,
+    ({ requests }) => requests === 1 + refused.length,
   );
+  const asked = performance.now();
   const revoke = 'update api_keys set revoked_at = now() where id = ?';
   await usual.punctual.orm.em.fork().execute(revoke, [ended]);
+  // The rights of a key are read again after a wait of 0.1 s.
+  await poll(
+    () => Promise.resolve(performance.now() - asked),
+    (ms) => ms > 200,
+  );
   lock.release();
   t.deepEqual(
     (await Promise.all(refused)).map(({ status }) => status),
     [401, 401],
   );
+  t.is((await begun).status, 200);
   const statuses = (await Promise.all(calls)).map(({ status }) => status);
   t.deepEqual(new Set(statuses), new Set([200, 201]));
 });
 
 test('a call that waits for others of its workspace ends when its client hangs up, and changes nothing', async (t) => {
-  const inTurn = createTurns(1);
+  const inTurn = createTurns({ all: 1, each: 1 });
   const [first, client] = [Promise.withResolvers<void>(), new AbortController()];
+  const caller = { keyId: 'k', workspaceId: 'w' };
   const done: string[] = [];
   const work = (name: string) => () => Promise.resolve(void done.push(name));
-  const running = inTurn('w', new AbortController().signal, () => first.promise);
-  const waiting = inTurn('w', client.signal, work('waiting'));
+  const running = inTurn(caller, new AbortController().signal, () => first.promise);
+  const waiting = inTurn(caller, client.signal, work('waiting'));
   client.abort(new Error('The client hung up.'));
   await t.throwsAsync(waiting, { message: 'The client hung up.' });
   first.resolve();
   await running;
-  await inTurn('w', new AbortController().signal, work('later'));
+  await inTurn(caller, new AbortController().signal, work('later'));
   t.deepEqual(done, ['later']);
 });
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import test from 'ava';
+import { clientFor } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { storeMedia } from '../../support/seed-media.ts';
 import { setStatus, storeChannel } from '../../support/seed.ts';
@@ -161,34 +162,49 @@ test('a page of whole posts with megabytes of alt texts ends early, and the next
   t.is(third.body.next_cursor, null);
 });
 
-test('clients that do not read the answers with their posts get three at a time, while others are served', async (t) => {
-  const [client, other] = [await api.newClient(), await api.newClient()];
-  const altText = '𝒳'.repeat(5000);
-  const files = Array.from({ length: 100 }, () =>
-    storeMedia(api.punctual, client.workspaceId, { altText }),
-  );
-  const part = { text: 'x', media_ids: await Promise.all(files) };
-  const { id } = (await client.post('/posts', { thread: [part, part] })).body.post;
-  const readers = Array.from({ length: 3 }, () =>
-    request(`${api.punctual.url}/api/v1/posts/${id}`, {
-      headers: { authorization: `Bearer ${client.key}` },
-    }).end(),
-  );
-  const answers = await Promise.all(readers.map((reader) => once(reader, 'response')));
-  t.is(answers.length, 3);
-  let isOver = false;
-  const waiting = client.get(`/posts/${id}`).finally(() => (isOver = true));
-  for (let read = 0; read < 20; read += 1) {
-    t.is((await other.get('/posts')).status, 200);
-  }
+for (const path of ['/api/v1/posts/ID', '/mcp']) {
+  test(`clients that do not read the answers of ${path} get two at a time, while other keys are served`, async (t) => {
+    const [client, other] = [await api.newClient(), await api.newClient()];
+    const limited = { name: 'Reader', scopes: ['posts:read'] };
+    const { key: secret } = (await client.post('/keys', limited)).body.key;
+    const reader = clientFor(api.punctual.url, client.workspaceId, secret);
+    const altText = '𝒳'.repeat(5000);
+    const files = Array.from({ length: 200 }, () =>
+      storeMedia(api.punctual, client.workspaceId, { altText }),
+    );
+    const ids = await Promise.all(files);
+    const part = (from: number) => ({ text: 'x', media_ids: ids.slice(from, from + 100) });
+    const { id } = (await client.post('/posts', { thread: [part(0), part(100)] })).body.post;
+    const params = { name: 'get_post', arguments: { post_id: id, full: true } };
+    const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    const headers = {
+      authorization: `Bearer ${secret}`,
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+    };
+    const url = api.punctual.url + path.replace('ID', id);
+    const calls = Array.from({ length: 2 }, () =>
+      path === '/mcp'
+        ? request(url, { method: 'POST', headers }).end(message)
+        : request(url, { headers }).end(),
+    );
+    const answers = await Promise.all(calls.map((call) => once(call, 'response')));
+    t.is(answers.length, 2);
+    let isOver = false;
+    const waiting = reader.get(`/posts/${id}`).finally(() => (isOver = true));
+    for (let read = 0; read < 20; read += 1) {
+      t.is((await other.get('/posts')).status, 200);
+      t.is((await client.post('/posts/validate', { body: 'x' })).status, 200);
+    }
 
-  t.false(isOver);
-  for (const reader of readers) {
-    reader.destroy();
-  }
+    t.false(isOver);
+    for (const call of calls) {
+      call.destroy();
+    }
 
-  t.is((await waiting).status, 200);
-});
+    t.is((await waiting).status, 200);
+  });
+}
 
 test('calls for posts that a client sends without waiting for answers are all answered', async (t) => {
   const client = await api.newClient();
