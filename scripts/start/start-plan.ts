@@ -1,4 +1,3 @@
-import { withoutTemporal } from '../parts/temporal.ts';
 import { choosePorts } from '../ports.ts';
 import { runCommand } from '../run-command.ts';
 import { PlainError } from '../terminal.ts';
@@ -103,7 +102,7 @@ export async function checkSettings(
   };
   const result = await runCommand(process.execPath, ['cli/admin/check-settings.ts'], {
     cwd: root,
-    env: { ...(settings.temporalAddress ? env : withoutTemporal(env)), ...seenTo },
+    env: { ...env, ...seenTo },
     signal,
   });
   signal.throwIfAborted();

@@ -85,6 +85,17 @@ test('a wrong setting is reported at once and in plain lines, before anything st
   t.notRegex(output(), /starting|demo workspace|\\n|\{/v);
 });
 
+test('a misspelt TEMPORAL_ADDRESS is reported, and no other Temporal is started', async (t) => {
+  const { env } = await place(t);
+  const others = Object.entries(env).filter(([name]) => name !== 'TEMPORAL_ADDRESS');
+  const wrong = { ...Object.fromEntries(others), TEMPORAL_ADRESS: '127.0.0.1:7233' };
+  const { child, closed, output } = start(t, wrong);
+  await closed;
+
+  t.is(child.exitCode, 1);
+  t.regex(output(), /\n- Unknown setting TEMPORAL_ADRESS\. Did you mean TEMPORAL_ADDRESS\?\n$/v);
+});
+
 test('a database that does not answer is reported in one plain line', async (t) => {
   const { env } = await place(t, 'postgresql://punctual@127.0.0.1:1/punctual');
   const { child, closed, output } = start(t, env);
