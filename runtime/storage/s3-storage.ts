@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { Readable } from 'node:stream';
+import { PassThrough, pipeline, Readable } from 'node:stream';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -10,7 +10,7 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { AppError } from '../../domain/errors.ts';
-import type { ByteRange, MediaStorage } from './media-storage.ts';
+import type { MediaStorage } from './media-storage.ts';
 
 export type S3Settings = {
   readonly bucket: string;
@@ -57,11 +57,13 @@ export function s3Storage(settings: S3Settings): MediaStorage {
         .catch(throwNamed);
     },
     async open(key, range) {
-      const part = range ? { Range: header(range) } : {};
+      const part = range ? { Range: `bytes=${range.start}-${range.end}` } : {};
       const found = await reading
         .send(new GetObjectCommand({ ...at(key), ...part }))
         .catch((error: unknown) => (error instanceof NoSuchKey ? null : throwNamed(error)));
-      return found?.Body instanceof Readable ? found.Body : null;
+      // Without the pipeline, the response tells a reader that ends early of a broken connection.
+      const body = found?.Body;
+      return body instanceof Readable ? pipeline(body, new PassThrough(), ignore) : null;
     },
     async remove(key) {
       await client.send(new DeleteObjectCommand(at(key))).catch(throwNamed);
@@ -107,8 +109,6 @@ function connect({ endpoint, region }: S3Settings, maxSockets: number): S3Client
     logger: { debug: ignore, info: ignore, warn: ignore, error: ignore },
   });
 }
-
-const header = ({ start, end }: ByteRange): string => `bytes=${start}-${end}`;
 
 const ignore = (): void => undefined;
 

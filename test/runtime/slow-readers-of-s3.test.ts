@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -26,4 +27,20 @@ test('readers that do not read their files do not block storing, reading and rem
   const stream = await storage.open(other);
   t.true(stream !== null && bytes.equals(await buffer(stream)));
   await t.notThrowsAsync(storage.remove(other));
+});
+
+test('a reader that ends early gets its own error, and none of a broken connection', async (t) => {
+  const { settings } = await newBucket(t);
+  const storage = s3Storage(settings);
+  t.teardown(() => storage.close());
+  const [key, file] = [crypto.randomUUID(), path.join(await temporaryFolder(t), 'file')];
+  await writeFile(file, Buffer.alloc(500_000, 'x'));
+  await storage.put(key, file, { type: 'video/mp4', sizeBytes: 500_000 });
+  const stream = await storage.open(key, { start: 1, end: 499_999 });
+  const failed = stream && once(stream, 'error');
+  for await (const _ of stream ?? []) {
+    break;
+  }
+
+  t.like(await failed, [{ name: 'AbortError' }]);
 });
