@@ -176,6 +176,9 @@ const waits = new Set(['paced', 'endpoint_busy', 'too_early']);
 /** Types of failures that the activity itself logs, with their cause. */
 const logged = new Set(['internal', 'secret_unreadable']);
 
+/** In an outage each poll and each due post has such lines, many a minute; `/status` and other lines report it. */
+const repeated = /^(?:gRPC call |\[TMPRL1104\]|Tried to complete untracked local activity)/v;
+
 /** Forwards Temporal's messages to the log, without errors: Temporal's line would contain the full error. */
 export function temporalLogger(log: Logger): TemporalLogger {
   return new DefaultLogger('WARN', ({ level, message, meta }) => {
@@ -185,22 +188,18 @@ export function temporalLogger(log: Logger): TemporalLogger {
     }
 
     const { error, ...rest } = meta ?? {};
-    const name = error instanceof Error ? error.name : undefined;
-    if (
-      message === 'Workflow failed' &&
-      error instanceof Error &&
-      isExpectedFailure(error.message)
-    ) {
+    const fault = error instanceof Error ? error : undefined;
+    if (message === 'Workflow failed' && fault && isExpectedFailure(fault.message)) {
       // Only ids and codes. The worker is not at fault. `finalizePost` has logged how a post ended.
       if (!String(rest['workflowId']).startsWith('post-')) {
-        log.info({ workflow: rest['workflowId'] }, error.message);
+        log.info({ workflow: rest['workflowId'] }, fault.message);
       }
 
       return;
     }
 
-    // In an outage each poll repeats its call, hundreds of times a minute; `/readyz` and `/status` report the outage.
-    const severity = message.startsWith('gRPC call ') ? 'debug' : level.toLowerCase();
-    log[severity as Lowercase<typeof level>]({ temporal: { ...rest, error: name } }, message);
+    const severity = repeated.test(message) ? 'debug' : level.toLowerCase();
+    const temporal = { ...rest, error: fault?.name };
+    log[severity as Lowercase<typeof level>]({ temporal }, message);
   });
 }
