@@ -32,8 +32,6 @@ function handlerOf(route: Route, deps: ApiDeps) {
   const { admission, orm } = deps;
   const readQuery = queryReader(route.query, route.body);
   const body = bodyReader(route);
-  const isOfPosts =
-    route.path.startsWith('/posts') && (route.method !== 'get' || route.path !== '/posts');
   return async (ctx: RouterContext): Promise<void> => {
     ctx.set('Cache-Control', 'no-store'); // Responses, also refusals, are for this key only and may contain secrets.
     const isWrite = route.method !== 'get' && route.isReadOnly !== true;
@@ -80,13 +78,20 @@ function handlerOf(route: Route, deps: ApiDeps) {
       };
       return route.handle(request, deps);
     };
-    const isHeavy = isOfPosts || 'include' in query; // Whole posts have megabytes.
-    const answer = await (isHeavy ? inTurn(deps, caller, ctx.res, handle) : handle());
+    const takesTurn = (isHeavy(route) && !waits) || 'include' in query;
+    const answer = await (takesTurn ? inTurn(deps, caller, ctx.res, handle) : handle());
     ctx.status = answer.status;
     ctx.set(answer.headers ?? {});
     ctx.body = answer.body;
+    ctx.res.setTimeout(stalledMs);
   };
 }
+
+/** Whether its answers may have megabytes, or its changes wait for the lock of a post. */
+const isHeavy = ({ method, path }: Route): boolean =>
+  method === 'get'
+    ? path.startsWith('/posts/') || path === '/media' || path === '/events'
+    : path.startsWith('/posts');
 
 function assertMayCall(caller: Pick<Caller, 'scopes'>, { scope }: Route): void {
   if (scope !== null) {
@@ -138,9 +143,7 @@ async function inTurn(
 ): Promise<Answer> {
   await untilFirst(response);
   const signal = clientSignalOf(response);
-  const answer = await admission.inTurn(caller, signal, handle, closed(response));
-  response.setTimeout(stalledMs);
-  return answer;
+  return admission.inTurn(caller, signal, handle, closed(response));
 }
 
 /** The answer of a pipelined call is sent after those of the earlier calls of its connection, which need turns too. */

@@ -42,7 +42,7 @@ for (const [path, most] of [
   });
 }
 
-test('posts that a workspace changes and validates leave connections to the database for others, and a call that waits is refused if its key is revoked', async (t) => {
+test('posts that a workspace changes and validates, and its lists of files and events, leave connections to the database for others, and a call that waits is refused if its key is revoked', async (t) => {
   const [client, other] = [await usual.newClient(), await usual.newClient()];
   const channel = await storeChannel(usual.punctual, client.workspaceId);
   const { id } = (await client.post('/posts', { body: 'x' })).body.post;
@@ -50,19 +50,25 @@ test('posts that a workspace changes and validates leave connections to the data
   const limited = { name: 'Revoked', scopes: ['posts:read', 'posts:write'] };
   const { id: ended, key: secret } = (await client.post('/keys', limited)).body.key;
   const late = clientFor(usual.punctual.url, client.workspaceId, secret);
-  const lock = await holdLock(t, usual.punctual.orm, 'lock table post_channels');
+  const lock = await holdLock(
+    t,
+    usual.punctual.orm,
+    'lock table post_channels, media_files, events',
+  );
   const post = { body: 'x', channel_ids: [channel], schedule_in_minutes: 60 };
   const calls = Array.from({ length: 7 }, () => [
     client.patch(`/posts/${id}`, { body: 'y' }),
     client.post('/posts', post),
     client.post('/posts/validate', post),
+    client.get('/media'),
+    client.get('/events'),
   ]).flat();
   await poll(
     () => usual.punctual.callsOf(key),
     ({ requests }) => requests === 3 + calls.length,
   );
   for (let read = 0; read < 20; read += 1) {
-    t.is((await other.get('/media')).status, 200);
+    t.is((await other.get('/webhooks')).status, 200);
   }
 
   await poll(lock.waiting, (count) => count === 2);
