@@ -49,6 +49,6 @@ export type MediaDeps = {
   readonly assertDiskSpace: () => Promise<void>;
   /** How many days unused files are kept; 0 keeps them forever. */
   readonly keepUnusedDays: number;
-  /** How long an upload may stall, in milliseconds. */
+  /** After so many milliseconds without progress, a client that sends a file or reads an answer is disconnected. */
   readonly stallMs: number;
 };

@@ -83,7 +83,7 @@ function handlerOf(route: Route, deps: ApiDeps) {
     ctx.status = answer.status;
     ctx.set(answer.headers ?? {});
     ctx.body = answer.body;
-    ctx.res.setTimeout(stalledMs);
+    ctx.res.setTimeout(deps.media.stallMs);
   };
 }
 
@@ -127,9 +127,6 @@ function assertSameReach({ channelIds: before }: Caller, now: Caller): void {
     throw new AppError('unauthorized', 'The channels of this API key changed during this call.');
   }
 }
-
-/** After this time without progress, in milliseconds, a client that reads no answer is disconnected. */
-export const stalledMs = 30_000;
 
 /** In milliseconds. A call that waits longer for its turn reads the rights of its key again. */
 const shortWaitMs = 100;

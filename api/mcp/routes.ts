@@ -13,14 +13,14 @@ import { describeError } from '../../runtime/logger.ts';
 import type { ClientOptions } from '../../sdk/src/index.ts';
 import type { Caller } from '../../services/context.ts';
 import type { ApiDeps } from '../deps.ts';
-import { clientSignalOf, closed, stalledMs, untilFirst } from '../http/mount.ts';
+import { clientSignalOf, closed, untilFirst } from '../http/mount.ts';
 import { readBody } from '../http/read-body.ts';
 import { createConcurrencyLimit } from '../rate-limits/limiter.ts';
 
 /** Of a message, in bytes. The library checks each field of it, which costs 3 ms for a thousand. */
 const mostBytes = 512 * 1024;
 
-type McpDeps = Pick<ApiDeps, 'admission' | 'publicUrl' | 'log'>;
+type McpDeps = Pick<ApiDeps, 'admission' | 'publicUrl' | 'log' | 'media'>;
 
 /** The tools for language models, without sessions. @param handle The API, which they call with the client's key. */
 export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback']>): Router {
@@ -58,7 +58,7 @@ export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback'
     }
 
     ctx.body = await answer.text();
-    ctx.res.setTimeout(stalledMs);
+    ctx.res.setTimeout(deps.media.stallMs);
   });
 }
 

@@ -8,6 +8,7 @@ import { storeMedia } from '../../support/seed-media.ts';
 import { setStatus, storeChannel } from '../../support/seed.ts';
 
 const api = sharedApi(test);
+const impatient = sharedApi(test, { media: { stallMs: 300 } });
 
 const labels = {
   tags: ['spring', 'Grüße, "all"', 'a b'],
@@ -162,34 +163,40 @@ test('a page of whole posts with megabytes of alt texts ends early, and the next
   t.is(third.body.next_cursor, null);
 });
 
+/** Two calls of a limited key whose answers have 4 MB and are not read, and clients of this and of another key. */
+async function unread({ punctual, newClient }: typeof api, path: string) {
+  const client = await newClient();
+  const limited = { name: 'Reader', scopes: ['posts:read'] };
+  const { key: secret } = (await client.post('/keys', limited)).body.key;
+  const reader = clientFor(punctual.url, client.workspaceId, secret);
+  const altText = '𝒳'.repeat(5000);
+  const files = Array.from({ length: 200 }, () =>
+    storeMedia(punctual, client.workspaceId, { altText }),
+  );
+  const ids = await Promise.all(files);
+  const part = (from: number) => ({ text: 'x', media_ids: ids.slice(from, from + 100) });
+  const { id } = (await client.post('/posts', { thread: [part(0), part(100)] })).body.post;
+  const params = { name: 'get_post', arguments: { post_id: id, full: true } };
+  const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+  const headers = {
+    authorization: `Bearer ${secret}`,
+    accept: 'application/json, text/event-stream',
+    'content-type': 'application/json',
+  };
+  const url = punctual.url + path.replace('ID', id);
+  const calls = Array.from({ length: 2 }, () =>
+    path === '/mcp'
+      ? request(url, { method: 'POST', headers }).end(message)
+      : request(url, { headers }).end(),
+  );
+  await Promise.all(calls.map((call) => once(call, 'response')));
+  return { client, reader, id, calls };
+}
+
 for (const path of ['/api/v1/posts/ID', '/mcp']) {
   test(`clients that do not read the answers of ${path} get two at a time, while other keys are served`, async (t) => {
-    const [client, other] = [await api.newClient(), await api.newClient()];
-    const limited = { name: 'Reader', scopes: ['posts:read'] };
-    const { key: secret } = (await client.post('/keys', limited)).body.key;
-    const reader = clientFor(api.punctual.url, client.workspaceId, secret);
-    const altText = '𝒳'.repeat(5000);
-    const files = Array.from({ length: 200 }, () =>
-      storeMedia(api.punctual, client.workspaceId, { altText }),
-    );
-    const ids = await Promise.all(files);
-    const part = (from: number) => ({ text: 'x', media_ids: ids.slice(from, from + 100) });
-    const { id } = (await client.post('/posts', { thread: [part(0), part(100)] })).body.post;
-    const params = { name: 'get_post', arguments: { post_id: id, full: true } };
-    const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
-    const headers = {
-      authorization: `Bearer ${secret}`,
-      accept: 'application/json, text/event-stream',
-      'content-type': 'application/json',
-    };
-    const url = api.punctual.url + path.replace('ID', id);
-    const calls = Array.from({ length: 2 }, () =>
-      path === '/mcp'
-        ? request(url, { method: 'POST', headers }).end(message)
-        : request(url, { headers }).end(),
-    );
-    const answers = await Promise.all(calls.map((call) => once(call, 'response')));
-    t.is(answers.length, 2);
+    const other = await api.newClient();
+    const { client, reader, id, calls } = await unread(api, path);
     let isOver = false;
     const waiting = reader.get(`/posts/${id}`).finally(() => (isOver = true));
     for (let read = 0; read < 20; read += 1) {
@@ -203,6 +210,11 @@ for (const path of ['/api/v1/posts/ID', '/mcp']) {
     }
 
     t.is((await waiting).status, 200);
+  });
+
+  test(`clients that read nothing of the answers of ${path} are disconnected, and the next call is answered`, async (t) => {
+    const { reader, id } = await unread(impatient, path);
+    t.is((await reader.get(`/posts/${id}`)).status, 200);
   });
 }
 
