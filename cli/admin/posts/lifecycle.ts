@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { retryPost } from '../../../services/posts/retry-post.ts';
 import { settlePost } from '../../../services/posts/settle-post.ts';
 import { loadPostView } from '../../../db/load-post-view.ts';
@@ -74,22 +74,27 @@ export type OperatedPost = {
   readonly plan: string | null;
 };
 
+/** SQL: the recorded changes of a post, also of a deleted one. */
+export const changesOf = (postId: string, actions: string) => sql<{ at: Date; what: string }>`
+  select a.at, 'the post was ' || substr(a.action, 6) || ' (' || replace(a.actor, '_', ' ')
+    || coalesce(' …' || k.last_four, '') || ')' as what
+  from audit_log a left join api_keys k on k.id = a.actor_id and k.workspace_id = a.workspace_id
+  where a.object_id = ${postId} and a.action like ${actions}`;
+
 /** Finds a post in any workspace by its id or its workflow's id. @throws AppError `not_found` */
 export async function findPost(em: Em, given: string): Promise<OperatedPost> {
   const postId = given.replace(/^post-/v, '');
-  const [row] = isId(postId)
-    ? await query(
-        em,
-        sql<{ workspace_id: string; plan: string | null }>`
-          select p.workspace_id, w.plan from posts p join workspaces w on w.id = p.workspace_id
-          where p.id = ${postId}`,
-      )
-    : [];
+  const one = <Row extends object>(rows: RawBuilder<Row>): Promise<Row[]> =>
+    isId(postId) ? query(em, rows) : Promise.resolve([]);
+  const [row] = await one(sql<{ workspace_id: string; plan: string | null }>`
+    select p.workspace_id, w.plan from posts p join workspaces w on w.id = p.workspace_id
+    where p.id = ${postId}`);
   if (!row) {
-    throw new AppError(
-      'not_found',
-      `There is no post "${given}"; "npm run admin -- post list --failed" and the API show post ids.`,
-    );
+    const [end] = await one(changesOf(postId, 'post.deleted'));
+    const hint = end
+      ? `: ${end.what} at ${end.at.toISOString()}.`
+      : '; "npm run admin -- post list --failed" and the API show post ids.';
+    throw new AppError('not_found', `There is no post "${given}"${hint}`);
   }
 
   return { postId, workspaceId: row.workspace_id, plan: row.plan };

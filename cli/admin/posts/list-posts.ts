@@ -99,23 +99,14 @@ export const listPosts = adminCommand({
     const found = await query(em, selectPosts(kind, at, workspaceId, limit + 1));
     const hasMore = found.length > limit;
     const posts = found.slice(0, limit).map(view);
-    const late =
-      kind === kinds.overdue && posts.length > 0
-        ? await countLatePosts(em, {
-            now: sql<Date>`${at}::timestamptz`,
-            lateByMs: overdueMs,
-            workspaceId,
-          })
-        : null;
+    const of = { now: sql<Date>`${at}::timestamptz`, lateByMs: overdueMs, workspaceId };
+    const late = kind === kinds.overdue && posts.length > 0 ? await countLatePosts(em, of) : null;
     const lines = [
       ...(posts.length === 0 ? [kind.nothing] : posts.map(textOf)),
       ...(hasMore ? ['There are more: give a higher --limit (up to 9999), or --workspace.'] : []),
       ...(late ? totals(late) : []),
     ];
-    return {
-      text: lines.join('\n'),
-      data: { posts, has_more: hasMore, ...(late && { late }) },
-    };
+    return { text: lines.join('\n'), data: { posts, has_more: hasMore, ...(late && { late }) } };
   },
 });
 

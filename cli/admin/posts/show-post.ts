@@ -8,7 +8,7 @@ import { outcomeOf, type PostStatus, type ShownChannelStatus } from '../../../do
 import { postWorkflowId } from '../../../workflows/messages.ts';
 import { beginning, oneLine } from '../../table.ts';
 import { adminCommand } from '../command.ts';
-import { findPost, postArgs, type OperatedPost } from './lifecycle.ts';
+import { changesOf, findPost, postArgs, type OperatedPost } from './lifecycle.ts';
 
 /** Reads the database only, so it works while Temporal is unavailable. */
 export const showPost = adminCommand({
@@ -135,14 +135,16 @@ const selectSteps = ({ workspaceId, postId }: OperatedPost) => sql<Step>`
   select created_at, 'event ' || type || coalesce(' of run ' || run, '') || ' (' || id || ')'
   from events where post_id = ${postId} and workspace_id = ${workspaceId}
   union all
+  select * from (${changesOf(postId, 'post.%')}) changes
+  union all
   select a.created_at, sent.name || ', attempt ' || a.number || ': ' || concat_ws(' ', a.response_status, a.error)
   from delivery_attempts a join sent on sent.id = a.delivery_id and sent.workspace_id = a.workspace_id
   union all
-  select next_attempt_at, name || ': the next attempt' from sent where status = 'pending'
+  select coalesce(next_attempt_at, created_at), name || coalesce(': failed, ' || error, ': the next attempt')
+  from sent where status = 'pending' or error is not null
   order by at`;
 
 const ofPost = (post: PostRow, now: Date): Step[] => [
-  { at: post.created_at, what: 'the post was made' },
   {
     at: post.scheduled_at,
     what: post.scheduled_at !== null && post.scheduled_at > now ? 'it is due' : 'it was due',

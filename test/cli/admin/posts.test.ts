@@ -127,15 +127,17 @@ async function stoppedThread() {
   const channel = await fakeChannel(punctual, client.workspaceId, network);
   const hook = { url: `${receiver.url}?token=of-theirs`, events: ['post.failed'] };
   const { webhook } = (await client.post('/webhooks', hook)).body;
+  const off = (await client.post('/webhooks', hook)).body.webhook;
+  await client.patch(`/webhooks/${off.id}`, { enabled: false });
   const thread = [`\u202eOne ${'x'.repeat(100)}`, 'Two, which is not shown', 'Three'];
   const content = { thread, channel_ids: [channel], schedule_in_minutes: 0 };
   const id = String((await client.post('/posts', content)).body.post.id);
   await publish(punctual, client.workspaceId, id);
-  return { punctual, client, channel, webhook, id, network };
+  return { punctual, client, channel, webhook, off, id, network };
 }
 
 test('a post is shown with its history by time, and a link to its workflow', async (t) => {
-  const { punctual, channel, webhook, id, network } = await stoppedThread();
+  const { punctual, client, channel, webhook, off, id, network } = await stoppedThread();
   const em = punctual.orm.em.fork();
   await em.execute('update posts set synced_revision = revision where id = ?', [id]);
 
@@ -151,7 +153,7 @@ test('a post is shown with its history by time, and a link to its workflow', asy
   );
   const told = [
     'it was due',
-    'the post was made',
+    `the post was created (key …${client.key.slice(-4)})`,
     'fake @me, part 1, run 1: the intent was recorded',
     'fake @me, part 1, run 1: the request was sent',
     `fake @me, part 1, run 1: it is live: ${network.live[0]?.sent.url}`,
@@ -164,6 +166,7 @@ test('a post is shown with its history by time, and a link to its workflow', asy
     withoutIds.filter((what) => told.includes(what)),
     told,
   );
+  t.true(withoutIds.includes(`webhook ${off.id}, delivery ID: failed, endpoint_disabled`));
   for (const { at, what } of steps) {
     t.true(text.includes(`${at}  ${what}`), what);
   }
@@ -201,6 +204,9 @@ test('the process prints the same, and an unknown post is named', async (t) => {
   const { code, stdout, stderr } = await admin.run('post', 'show', id);
   t.deepEqual([code, stderr], [0, '']);
   t.is(stdout, `${(await admin.call('post', 'show', id)).text}\n`);
+  await client.delete(`/posts/${id}`);
+  const end = new RegExp(`: the post was deleted \\(key …${client.key.slice(-4)}\\) at 20`, 'v');
+  await areRefused(t, admin, [[['post', 'show', id], 'AppError', end]]);
   for (const wrong of [crypto.randomUUID(), 'x', `post-`, `' or 1=1 --`]) {
     const reason = /There is no post "/v;
     const channel = crypto.randomUUID();
