@@ -57,12 +57,11 @@ export function createKeyedSemaphore(limit: number): KeyedSemaphore {
  * At most `all` slots in use, of each group if one is given, and `each` of one key. A thousand waiters of one key delay
  * another key by `each` slots at most: the others wait outside the common queue.
  */
-export function createFairQueue(slots: {
-  readonly all: number;
-  readonly each: number;
-}): (key: string, signal: AbortSignal, group?: string) => Promise<() => void> {
+export function createFairQueue(
+  slots: { readonly all: number; readonly each: number },
+  enterCommon = createKeyedSemaphore(slots.all),
+): (key: string, signal: AbortSignal, group?: string) => Promise<() => void> {
   const enterOwn = createKeyedSemaphore(slots.each);
-  const enterCommon = createKeyedSemaphore(slots.all);
   return async (key, signal, group = '') => {
     const leaveOwn = await enterOwn(key, signal);
     try {

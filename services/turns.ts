@@ -1,27 +1,47 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { createFairQueue } from '../runtime/concurrency.ts';
+import { createFairQueue, createKeyedSemaphore } from '../runtime/concurrency.ts';
 import type { Caller } from './context.ts';
 
 type Turn = { readonly begin: () => Promise<void>; readonly end: () => void };
 
 const current = new AsyncLocalStorage<Turn>();
 
+type Answer = {
+  /** Resolves when the client has the answer, or left. */
+  readonly sent: Promise<unknown>;
+  readonly disconnect: () => void;
+};
+
 export type InTurn = <T>(
   caller: Pick<Caller, 'keyId' | 'workspaceId'>,
   signal: AbortSignal,
   work: () => Promise<T>,
-  sent?: Promise<void>,
+  answer?: Partial<Answer>,
 ) => Promise<T>;
 
+/** After this time, in milliseconds, an answer that is still being sent ends when another call waits as long. */
+const patienceMs = 5000;
+
 /**
- * The turns last until `sent`, since an answer that its client reads slowly stays in memory.
+ * A turn lasts until the answer is sent, since an answer that its client reads slowly stays in memory.
  *
  * @param slots How many calls of a workspace, and of a key, run at the same time. The others wait, in their order, until
  *   their client is gone.
  */
 export function createTurns(slots: Parameters<typeof createFairQueue>[0]): InTurn {
-  const enter = createFairQueue(slots);
-  return async ({ keyId, workspaceId }, signal, work, sent = Promise.resolve()) => {
+  const sending = new Set<Answer & { readonly workspaceId: string; readonly sinceMs: number }>();
+  const endSlowest = (workspaceId: string): void => {
+    const untilMs = performance.now() - patienceMs;
+    [...sending]
+      .find((one) => one.workspaceId === workspaceId && one.sinceMs < untilMs)
+      ?.disconnect();
+  };
+  const enterCommon = createKeyedSemaphore(slots.all);
+  const enter = createFairQueue(slots, async (workspaceId, signal) => {
+    const timer = setInterval(endSlowest, patienceMs, workspaceId);
+    return enterCommon(workspaceId, signal).finally(() => clearInterval(timer));
+  });
+  return async ({ keyId, workspaceId }, signal, work, answer = {}) => {
     const never = AbortSignal.any([]);
     let leave = await enter(keyId, signal, workspaceId);
     const turn: Turn = {
@@ -34,7 +54,13 @@ export function createTurns(slots: Parameters<typeof createFairQueue>[0]): InTur
     try {
       return await current.run(turn, work);
     } finally {
-      void sent.then(turn.end);
+      const { sent = Promise.resolve(), disconnect = () => undefined } = answer;
+      const one = { workspaceId, sinceMs: performance.now(), sent, disconnect };
+      sending.add(one);
+      void sent.then(() => {
+        sending.delete(one);
+        turn.end();
+      });
     }
   };
 }

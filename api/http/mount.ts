@@ -140,7 +140,10 @@ async function inTurn(
 ): Promise<Answer> {
   await untilFirst(response);
   const signal = clientSignalOf(response);
-  return admission.inTurn(caller, signal, handle, closed(response));
+  // The call of a tool ends with the answer to its MCP client.
+  const { client = response } = (response.socket ?? {}) as { readonly client?: typeof response };
+  const answering = { sent: closed(client), disconnect: () => client.destroy() };
+  return admission.inTurn(caller, signal, handle, answering);
 }
 
 /** The answer of a pipelined call is sent after those of the earlier calls of its connection, which need turns too. */
@@ -150,15 +153,8 @@ export async function untilFirst(response: RouterContext['res']): Promise<void> 
   }
 }
 
-/** The call of a tool ends with the answer to its MCP client. */
-export const closed = (response: RouterContext['res']): Promise<void> =>
-  (response.socket as { readonly sent?: Promise<void> } | null)?.sent ??
-  new Promise((resolve) => {
-    if (response.closed) {
-      resolve();
-    }
-    response.once('close', resolve);
-  });
+const closed = (response: RouterContext['res']): Promise<unknown> =>
+  response.closed ? Promise.resolve() : new Promise((resolve) => response.once('close', resolve));
 
 /** Aborts when the client hangs up before its response is sent. */
 export function clientSignalOf(response: RouterContext['res']): AbortSignal {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { default as Koa, Context } from 'koa';
 import {
   createServer,
@@ -13,7 +14,7 @@ import { describeError } from '../../runtime/logger.ts';
 import type { ClientOptions } from '../../sdk/src/index.ts';
 import type { Caller } from '../../services/context.ts';
 import type { ApiDeps } from '../deps.ts';
-import { clientSignalOf, closed, untilFirst } from '../http/mount.ts';
+import { clientSignalOf, untilFirst } from '../http/mount.ts';
 import { readBody } from '../http/read-body.ts';
 import { createConcurrencyLimit } from '../rate-limits/limiter.ts';
 
@@ -53,10 +54,7 @@ export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback'
     };
     const answer = await handler(requestOf(ctx), message, api);
     ctx.status = answer.status;
-    for (const [name, value] of answer.headers) {
-      ctx.set(name, value);
-    }
-
+    ctx.set(Object.fromEntries(answer.headers));
     ctx.body = await answer.text();
     ctx.res.setTimeout(deps.media.stallMs);
   });
@@ -64,12 +62,8 @@ export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback'
 
 /** The body is read already, within its limits. */
 function requestOf(ctx: RouterContext): Request {
-  const headers = new Headers();
-  for (const [name, value = ''] of Object.entries(ctx.headers)) {
-    headers.set(name, String(value));
-  }
-
-  headers.set('host', ctx.host); // As a trusted proxy forwards it.
+  // As a trusted proxy forwards the host.
+  const headers = { ...(ctx.headers as Record<string, string>), host: ctx.host };
   const signal = clientSignalOf(ctx.res);
   return new Request('http://punctual.local/mcp', { method: 'POST', headers, signal });
 }
@@ -107,8 +101,8 @@ function inProcess(answer: RequestListener): (client: Context) => Fetch {
       const [near, far] = duplexPair();
       const { remoteAddress } = req.socket;
       // A turn of the call lasts until the client has its answer. A tool needs one at most: two would wait for each other.
-      const sent = closed(res);
-      server.emit('connection', Object.assign(far, { remoteAddress, sent, setTimeout: () => far }));
+      const peer = { remoteAddress, client: res, setTimeout: () => far };
+      server.emit('connection', Object.assign(far, peer));
       const forwarded = req.headers['x-forwarded-for'];
       const headers = {
         ...(init.headers as Record<string, string>),
@@ -121,32 +115,16 @@ function inProcess(answer: RequestListener): (client: Context) => Fetch {
 
 type Fetch = NonNullable<ClientOptions['fetch']>;
 
-function exchange(
+async function exchange(
   url: string,
   init: Omit<RequestInit, 'headers'> & { readonly headers: OutgoingHttpHeaders },
   near: ReturnType<typeof duplexPair>[0],
 ): Promise<Response> {
   const { method = 'GET', headers, body, signal } = init;
-  return new Promise((resolve, reject) => {
-    const options = { method, headers, createConnection: () => near };
-    const call = request(url, signal ? { ...options, signal } : options, async (answer) => {
-      try {
-        const chunks = await answer.toArray();
-        resolve(responseOf(answer, Buffer.concat(chunks)));
-      } catch (error) {
-        reject(error);
-      }
-    });
-    call.on('error', reject).end(body);
-  });
-}
-
-function responseOf(
-  { statusCode = 500, headersDistinct }: IncomingMessage,
-  body: Buffer,
-): Response {
-  const headers = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
-    values.map((value): [string, string] => [name, value]),
-  );
-  return new Response(body, { status: statusCode, headers });
+  const options = { method, headers, createConnection: () => near };
+  const call = request(url, signal ? { ...options, signal } : options).on('error', () => undefined);
+  const [answer] = (await once(call.end(body), 'response')) as [IncomingMessage];
+  const { statusCode: status = 500, headers: received } = answer;
+  const bytes = Buffer.concat(await answer.toArray());
+  return new Response(bytes, { status, headers: received as Record<string, string> });
 }

@@ -162,12 +162,16 @@ test('a page of whole posts with megabytes of alt texts ends early, and the next
   t.is(third.body.next_cursor, null);
 });
 
-/** Two calls of a limited key whose answers have 4 MB and are not read, and clients of this and of another key. */
-async function unread({ punctual, newClient }: typeof api, path: string) {
+/** Calls of limited keys whose answers have 4 MB and are not read, and clients of the first and of another key. */
+async function unread({ punctual, newClient }: typeof api, path: string, others = 0) {
   const client = await newClient();
-  const limited = { name: 'Reader', scopes: ['posts:read'] };
-  const { key: secret } = (await client.post('/keys', limited)).body.key;
-  const reader = clientFor(punctual.url, client.workspaceId, secret);
+  const keys: string[] = [];
+  for (const name of ['Reader', 'Another']) {
+    keys.push((await client.post('/keys', { name, scopes: ['posts:read'] })).body.key.key);
+  }
+
+  const [first = '', second = ''] = keys;
+  const reader = clientFor(punctual.url, client.workspaceId, first);
   const altText = '𝒳'.repeat(5000);
   const files = Array.from({ length: 200 }, () =>
     storeMedia(punctual, client.workspaceId, { altText }),
@@ -177,17 +181,17 @@ async function unread({ punctual, newClient }: typeof api, path: string) {
   const { id } = (await client.post('/posts', { thread: [part(0), part(100)] })).body.post;
   const params = { name: 'get_post', arguments: { post_id: id, full: true } };
   const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
-  const headers = {
-    authorization: `Bearer ${secret}`,
-    accept: 'application/json, text/event-stream',
-    'content-type': 'application/json',
-  };
   const url = punctual.url + path.replace('ID', id);
-  const calls = Array.from({ length: 2 }, () =>
-    path === '/mcp'
+  const calls = [first, first, ...Array.from({ length: others }, () => second)].map((key) => {
+    const headers = {
+      authorization: `Bearer ${key}`,
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+    };
+    return path === '/mcp'
       ? request(url, { method: 'POST', headers }).end(message)
-      : request(url, { headers }).end(),
-  );
+      : request(url, { headers }).end();
+  });
   // An error is the disconnection, which on a busy machine comes before the answer is seen.
   await Promise.all(
     calls.map(
@@ -214,6 +218,13 @@ for (const path of ['/api/v1/posts/ID', '/mcp']) {
     }
 
     t.is((await waiting).status, 200);
+  });
+
+  test(`clients of several keys that do not read the answers of ${path} hold up others of their workspace for seconds only`, async (t) => {
+    const { client } = await unread(api, path, 1);
+    const asked = performance.now();
+    t.is((await client.post('/posts/validate', { body: 'x' })).status, 200);
+    t.true(performance.now() - asked < 30_000); // Then clients that read nothing are disconnected.
   });
 
   test(`clients that read nothing of the answers of ${path} are disconnected, and the next call is answered`, async (t) => {
