@@ -215,20 +215,17 @@ const jq = () => import('jq-wasm');
 
 /** Runs the filter on no input, so that a wrong one is refused before the call. @throws UsageError */
 async function compiled(filter: string): Promise<void> {
-  try {
-    await (await jq()).raw('', filter);
-  } catch (error) {
-    throw new UsageError(`--jq: ${messageOf(error)}`);
+  const { exitCode, stderr } = await (await jq()).raw('', filter);
+  if (exitCode !== 0) {
+    throw new UsageError(`--jq: ${stderr}`);
   }
 }
 
 async function filtered(json: string, filter: string): Promise<string> {
-  try {
-    return (await (await jq()).raw(json, filter, ['-r'])).trimEnd();
-  } catch (error) {
-    throw new CommandError(`The call was done, but --jq failed: ${messageOf(error)}`);
+  const { exitCode, stdout, stderr } = await (await jq()).raw(json, filter, ['-r']);
+  if (exitCode !== 0) {
+    throw new CommandError(`The call was done, but --jq failed: ${stderr}`);
   }
-}
 
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
+  return stdout.trimEnd();
+}
