@@ -107,7 +107,7 @@ export const channelResultSchema = record({
       'Something possibly unwanted: a part that may look different, a part that is already live, or another post, named by its id, with the same text on this channel within 24 hours.',
   },
   retry_at: { ...nullable(dateTime), description: 'When the automatic retry is due.' },
-  body: nullable(text),
+  body: { ...nullable(text), description: 'The text there; of a thread, its first part.' },
   metrics: {
     ...nullable(mapOf({ type: 'number' })),
     description:

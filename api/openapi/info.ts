@@ -13,27 +13,27 @@ MB. Bodies and queries are validated strictly: an unknown field or parameter is 
 field the last value counts. Send times as RFC 3339 with \`Z\` or an offset; \`scheduled_at\` also takes a local time
 beside \`timezone\`. Responses have UTC with milliseconds.
 
-**Answers.** Every answer carries \`X-Request-Id\`. A failure is \`{error, code}\`: \`error\` is a
-sentence for people, \`code\` is for programs and never changes its meaning, and \`details\` locates the fault
-if possible. A known path answers an unsupported method with 405 \`method_not_allowed\` and the
-\`Allow\` header. A malformed id in a path is a 404, as an unknown one is. Responses and events may get
-new fields: ignore unknown ones.
+**Answers.** Every answer carries \`X-Request-Id\`. A failure is \`{error, code}\`: \`error\` is a sentence for people,
+\`code\` is for programs and never changes its meaning, and \`details\` locates the fault if possible. A known path answers
+an unsupported method with 405 \`method_not_allowed\` and the \`Allow\` header. A malformed id in a path is a 404, as an
+unknown one is. Responses and events may get new fields: ignore unknown ones.
 
 **Lists.** Newest first unless the call says otherwise, at most \`limit\` items. \`next_cursor\` is null at the end of
-a list, and otherwise the \`cursor\` of the next page. \`GET /analytics\` uses \`offset\`, \`GET /events\` uses
-\`after\`.
+a list, and otherwise the \`cursor\` of the next page. \`GET /analytics\` uses \`offset\`, \`GET /events\` uses \`after\`.
 
 **Media.** Attach files of the library by their ids in \`media_ids\`, or public https links in \`media_urls\`, which
 are downloaded into the library first, or both in one ordered list, \`media\`. The type of a file is read from its
 bytes, not from its name.
 
-**Limits.** An API key may make 120 calls a minute, including 60 writes (\`POST\` but
-\`/posts/validate\`, \`PATCH\`, \`DELETE\`), unless the operator configured other limits: \`RateLimit-Policy\` has your limits, and
-\`RateLimit\` what is left. A workspace has the calls of ten keys, with all
-its keys together (\`workspace-requests\`, \`workspace-writes\` where they refuse). A call beyond a limit is a 429 with
-\`Retry-After\`. A workspace has at most 10 webhook endpoints; a thread has at most 25 texts.
+**Limits.** An API key may make 120 calls a minute, including 60 writes (\`POST\` but \`/posts/validate\`, \`PATCH\`,
+\`DELETE\`), unless the operator configured other limits: \`RateLimit-Policy\` has your limits, and \`RateLimit\` what is
+left. A workspace has the calls of ten keys, with all its keys together (\`workspace-requests\`, \`workspace-writes\` where
+they refuse). A call beyond a limit is a 429 with \`Retry-After\`. A workspace has at most 10 webhook endpoints, a thread 25 texts.
 
-**Generators.** oapi-codegen (Go) needs \`skip-prune: true\`, or it leaves out the schemas of webhooks.`;
+**Generators.** oapi-codegen (Go) needs \`skip-prune: true\`, or it leaves out the schemas of webhooks. OpenAPI Generator
+for C#, Kotlin and PHP cannot read fields that may get new values, such as \`status\`: give it the output of
+\`jq 'walk(if (.anyOf? // [] | any(. == {type: "string"})) then .anyOf |= map(select(has("type"))) else . end)' openapi.json\`.
+For Ruby it needs \`--model-name-mappings ApiError=ErrorAnswer --enum-name-mappings '*=ALL'\`.`;
 
 export const info = {
   title: 'Punctual',

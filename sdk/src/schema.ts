@@ -1977,7 +1977,7 @@ export interface components {
              * @description When the automatic retry is due.
              */
             retry_at: string | null;
-            /** @description The text of a single post. */
+            /** @description The text there; of a thread, its first part. */
             body: string | null;
             /** @description The latest figures from the network. A figure that the network does not report is absent; null before the first read. */
             metrics: {
