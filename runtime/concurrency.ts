@@ -53,28 +53,33 @@ export function createKeyedSemaphore(limit: number): KeyedSemaphore {
   };
 }
 
-/**
- * At most `all` slots in use, of each group if one is given, and `each` of one key. A thousand waiters of one key delay
- * another key by `each` slots at most: the others wait outside the common queue.
- */
-export function createFairQueue(
-  slots: { readonly all: number; readonly each: number },
-  enterCommon = createKeyedSemaphore(slots.all),
-): (key: string, signal: AbortSignal, group?: string) => Promise<() => void> {
-  const enterOwn = createKeyedSemaphore(slots.each);
-  return async (key, signal, group = '') => {
-    const leaveOwn = await enterOwn(key, signal);
-    try {
-      const leaveCommon = await enterCommon(group, signal);
-      return () => {
-        leaveCommon();
-        leaveOwn();
-      };
-    } catch (error) {
-      leaveOwn();
-      throw error;
+/** Takes a slot of each semaphore, one after the other. Returns a function that releases them. */
+export async function enterEach(
+  semaphores: readonly KeyedSemaphore[],
+  keys: readonly string[],
+  signal: AbortSignal,
+): Promise<() => void> {
+  const held: (() => void)[] = [];
+  const leave = (): void => held.forEach((release) => release());
+  try {
+    for (const [index, enter] of semaphores.entries()) {
+      held.unshift(await enter(keys[index] ?? '', signal));
     }
-  };
+
+    return leave;
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+/**
+ * At most `all` slots in use, and `each` of one key. A thousand waiters of one key delay another key by `each` slots at
+ * most: the others wait outside the common queue.
+ */
+export function createFairQueue(slots: Readonly<Record<'all' | 'each', number>>): KeyedSemaphore {
+  const semaphores = [createKeyedSemaphore(slots.each), createKeyedSemaphore(slots.all)];
+  return (key, signal) => enterEach(semaphores, [key], signal);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { createFairQueue, createKeyedSemaphore } from '../runtime/concurrency.ts';
+import { createKeyedSemaphore, enterEach, type KeyedSemaphore } from '../runtime/concurrency.ts';
 import type { Caller } from './context.ts';
 
 type Turn = { readonly begin: () => Promise<void>; readonly end: () => void };
@@ -7,6 +7,8 @@ type Turn = { readonly begin: () => Promise<void>; readonly end: () => void };
 const current = new AsyncLocalStorage<Turn>();
 
 type Answer = {
+  readonly workspaceId: string;
+  readonly sinceMs: number;
   /** Resolves when the client has the answer, or left. */
   readonly sent: Promise<unknown>;
   readonly disconnect: () => void;
@@ -16,11 +18,14 @@ export type InTurn = <T>(
   caller: Pick<Caller, 'keyId' | 'workspaceId'>,
   signal: AbortSignal,
   work: () => Promise<T>,
-  answer?: Partial<Answer>,
+  answer?: Partial<Pick<Answer, 'sent' | 'disconnect'>>,
 ) => Promise<T>;
 
 /** After this time, in milliseconds, an answer that is still being sent ends when another call waits as long. */
 const patienceMs = 5000;
+
+/** Turns of all workspaces in this process. An MCP answer takes up to 30 MB until it is sent. */
+const mostInProcess = 20;
 
 /**
  * A turn lasts until the answer is sent, since an answer that its client reads slowly stays in memory.
@@ -28,25 +33,29 @@ const patienceMs = 5000;
  * @param slots How many calls of a workspace, and of a key, run at the same time. The others wait, in their order, until
  *   their client is gone.
  */
-export function createTurns(slots: Parameters<typeof createFairQueue>[0]): InTurn {
-  const sending = new Set<Answer & { readonly workspaceId: string; readonly sinceMs: number }>();
-  const endSlowest = (workspaceId: string): void => {
-    const untilMs = performance.now() - patienceMs;
-    [...sending]
-      .find((one) => one.workspaceId === workspaceId && one.sinceMs < untilMs)
-      ?.disconnect();
+export function createTurns(slots: { readonly all: number; readonly each: number }): InTurn {
+  const sending = new Set<Answer>();
+  /** While a call waits, the slowest of these answers ends after each such time. */
+  const impatient = (most: number, isOf: (one: Answer, key: string) => boolean): KeyedSemaphore => {
+    const enter = createKeyedSemaphore(most);
+    return (key, signal) => {
+      const timer = setInterval(() => {
+        const untilMs = performance.now() - patienceMs;
+        [...sending].find((one) => isOf(one, key) && one.sinceMs < untilMs)?.disconnect();
+      }, patienceMs);
+      return enter(key, signal).finally(() => clearInterval(timer));
+    };
   };
-  const enterCommon = createKeyedSemaphore(slots.all);
-  const enter = createFairQueue(slots, async (workspaceId, signal) => {
-    const timer = setInterval(endSlowest, patienceMs, workspaceId);
-    return enterCommon(workspaceId, signal).finally(() => clearInterval(timer));
-  });
+  const ofKey = createKeyedSemaphore(slots.each);
+  const ofWorkspace = impatient(slots.all, ({ workspaceId }, id) => workspaceId === id);
+  const ofProcess = impatient(mostInProcess, () => true);
   return async ({ keyId, workspaceId }, signal, work, answer = {}) => {
-    const never = AbortSignal.any([]);
-    let leave = await enter(keyId, signal, workspaceId);
+    const enter = (until: AbortSignal) =>
+      enterEach([ofKey, ofWorkspace, ofProcess], [keyId, workspaceId], until);
+    let leave = await enter(signal);
     const turn: Turn = {
       begin: async () => {
-        leave = await enter(keyId, never, workspaceId);
+        leave = await enter(AbortSignal.any([]));
       },
       // Calls of others come between two that use the processor.
       end: () => void setImmediate(leave),

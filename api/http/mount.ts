@@ -139,11 +139,10 @@ async function inTurn(
   handle: () => Promise<Answer>,
 ): Promise<Answer> {
   await untilFirst(response);
-  const signal = clientSignalOf(response);
   // The call of a tool ends with the answer to its MCP client.
   const { client = response } = (response.socket ?? {}) as { readonly client?: typeof response };
   const answering = { sent: closed(client), disconnect: () => client.destroy() };
-  return admission.inTurn(caller, signal, handle, answering);
+  return admission.inTurn(caller, clientSignalOf(response), handle, answering);
 }
 
 /** The answer of a pipelined call is sent after those of the earlier calls of its connection, which need turns too. */

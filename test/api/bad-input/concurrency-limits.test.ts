@@ -113,6 +113,27 @@ test('a call that waits for others of its workspace ends when its client hangs u
   t.deepEqual(done, ['later']);
 });
 
+test('unread answers of many workspaces never fill the memory, and the next ones come after seconds', async (t) => {
+  const inTurn = createTurns({ all: 3, each: 1 });
+  const counts = { begun: 0, ended: 0, most: 0 };
+  const calls = Array.from({ length: 24 }, (_, n) => {
+    const { promise: sent, resolve } = Promise.withResolvers<void>();
+    const disconnect = () => {
+      counts.ended += 1;
+      resolve();
+    };
+    const work = () => {
+      counts.begun += 1;
+      counts.most = Math.max(counts.most, counts.begun - counts.ended);
+      return Promise.resolve();
+    };
+    const caller = { keyId: `${n}`, workspaceId: `${n % 8}` };
+    return inTurn(caller, new AbortController().signal, work, { sent, disconnect });
+  });
+  await Promise.all(calls);
+  t.deepEqual(counts, { begun: 24, ended: 4, most: 20 });
+});
+
 test('a key with too many requests under way gets 429 until some have ended, while other keys are served', async (t) => {
   const [client, other] = [await perKey.newClient(), await perKey.newClient()];
   const key = (await client.get('/me')).body.key.id;
