@@ -81,10 +81,10 @@ test('without the schema every call is 503, and readyz reports that the database
 
 test('posts that are being stored when the database fails are 503 and not stored, and their keys work later', async (t) => {
   const { orm, gate, client } = await apiBehindGate(t, { PUNCTUAL_DATABASE_POOL: '3' });
-  const posts = ['a', 'b', 'c'].map((key) => ({ body: 'x', idempotency_key: key }));
+  const posts = ['a', 'b'].map((key) => ({ body: 'x', idempotency_key: key }));
   const keys = await holdLock(t, orm, 'lock table idempotency_keys in exclusive mode');
   const sending = posts.map((post) => client.post('/posts', post));
-  await poll(keys.waiting, (count) => count === 3);
+  await poll(keys.waiting, (count) => count === 2);
 
   await gate.close();
   for (const reply of await Promise.all(sending)) {
@@ -101,7 +101,7 @@ test('posts that are being stored when the database fails are 503 and not stored
     t.is((await client.post('/posts', post)).status, 200);
   }
 
-  t.like(await storedRows(orm), { posts: 3, idempotency_keys: 3 });
+  t.like(await storedRows(orm), { posts: 2, idempotency_keys: 2 });
 });
 
 /** Calls of the shared API, with any method. */
