@@ -21,7 +21,7 @@ export type InTurn = <T>(
   answer?: Partial<Pick<Answer, 'sent' | 'disconnect'>>,
 ) => Promise<T>;
 
-/** After this time, in milliseconds, an answer that is still being sent ends when another call waits as long. */
+/** In milliseconds. A call that has waited this long ends the slowest answer, if its sending took as long. */
 const patienceMs = 5000;
 
 /** Turns of all workspaces in this process. An MCP answer takes up to 30 MB until it is sent. */
