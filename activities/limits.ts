@@ -17,7 +17,7 @@ export const createLimits = () => ({
   endpoints: createEndpointLimits(),
   servers: createServerLimits(),
   announced: createAnnouncedLimits(),
-  /** Of reads of metrics, which delay no post. */
+  /** For reads of metrics, which delay no post. */
   reads: createAnnouncedLimits(),
 });
 

@@ -140,7 +140,7 @@ export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void
 
 type Server = ReturnType<ReturnType<typeof createApp>['listen']>;
 
-/** Of a request and of its answer, in milliseconds: 200 MB over a slow line, and a download by URL, take long. */
+/** Limit of a request and of its answer, in milliseconds: 200 MB over a slow line, and a download by URL, take long. */
 const longestMs = 30 * 60_000;
 
 /** Keeps one process below the usual limits of open files and memory. */

@@ -10,7 +10,7 @@ import { text, toggle, type Flag } from './flags.ts';
 import { chooseAccess, type Access } from './profiles.ts';
 import { safeLines, tableText, type Table } from './table.ts';
 
-/** What a command found. */
+/** The result of a command. */
 export type Answer = {
   /** For programs: the API's own answer. */
   readonly data: unknown;
@@ -20,7 +20,7 @@ export type Answer = {
   readonly failed?: boolean;
 };
 
-/** What a command can use. */
+/** Everything that a command can use. */
 export type Session = {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The `--profile` that was given. */

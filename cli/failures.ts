@@ -58,7 +58,7 @@ export function describe(error: unknown, asJson: boolean): string {
     return [`${error.message} (${about.join(', ')})`, ...details].join('\n');
   }
 
-  // Anything else is a fault of the command, of which the stack helps.
+  // Anything else is a fault of the command, so the stack helps.
   const isExplained = error instanceof CommandError || error instanceof ConnectionError;
   return error instanceof Error && !isExplained ? String(error.stack) : asData(error).error;
 }

@@ -9,7 +9,7 @@ import { UsageError } from './failures.ts';
 /** Longer than any key or text, in characters. */
 const longest = 1_000_000;
 
-/** What a person or program wrote to standard input. */
+/** Reads the whole standard input. */
 export async function readInput(input: NodeJS.ReadableStream = process.stdin): Promise<string> {
   const decode = utf8('Standard input');
   let text = '';

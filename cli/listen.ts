@@ -116,7 +116,7 @@ async function* eventsAfter(
   }
 }
 
-/** Between two tries of a receiver or service that is away, in milliseconds. */
+/** Time between two attempts to reach a receiver or service that is away, in milliseconds. */
 const awayMs = 1000;
 
 /** Forwards an event once the receiver is running. */

@@ -82,7 +82,7 @@ export async function changeProfiles(
 export const namedProfile = (env: Env, flag: string | undefined): string | undefined =>
   flag || env['PUNCTUAL_PROFILE'] || undefined;
 
-/** Those of `--profile`, else of the environment, else of the current profile. @throws NoKeyError */
+/** The address and key of `--profile`, else of the environment, else of the current profile. @throws NoKeyError */
 export async function chooseAccess(env: Env, flag: string | undefined): Promise<Access> {
   const apiKey = env['PUNCTUAL_API_KEY'];
   if (apiKey && !flag) {

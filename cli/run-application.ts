@@ -26,7 +26,7 @@ const texts: ApplicationText = {
       ArgumentParseError: ({ externalFlagNameOrPlaceholder: name, exception }) =>
         `${/^[a-z]/v.test(name) ? '--' : ''}${name}: ${(exception as Error).message}`,
       UnexpectedPositionalError: ({ expectedCount }) =>
-        `There is one word too many: the command takes ${expectedCount}. A text belongs to its flag, in quotes, as in --body "Hello world".`,
+        `There is one argument too many: the command takes ${expectedCount}. A text belongs to its flag, in quotes, as in --body "Hello world".`,
       UnsatisfiedPositionalError: ({ placeholder }) => `${placeholder} is missing.`,
       UnsatisfiedFlagError: ({ externalFlagName: name, nextFlagName: next }) =>
         `--${name} is missing${next === undefined ? '' : `, or its value: --${next} follows`}.`,
@@ -59,6 +59,6 @@ export async function runApplication(
 
   await run(app, first === 'help' ? [...rest, '--help'] : words, context);
   const code = Number(context.process.exitCode ?? 0);
-  // Those of stricli: a command or flag that does not exist is negative.
+  // Stricli's codes for a command or flag that does not exist are negative.
   return code < 0 ? 2 : code;
 }

@@ -75,7 +75,7 @@ export const quotaIfRoom = (
 ): RawBuilder<unknown> => {
   const most = scheduled > 0 ? quotas.scheduled : quotas.drafts;
   const hasRoomFor = (others: number) => sql`used + ${others} < ${most}::bigint`;
-  // Of the row and not of a constant: otherwise a plan for a large workspace reads the posts of all.
+  // By the row's id and not by a constant: otherwise a plan for a large workspace reads the posts of all.
   const [open, drafts] = [openPostsOf(sql.ref('w.id')), draftsOf(sql.ref('w.id'))];
   const used =
     scheduled > 0 ? sql`${open} + greatest(0, ${drafts} - ${quotas.drafts}::bigint)` : drafts;

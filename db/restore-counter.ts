@@ -82,11 +82,11 @@ export type Finished = {
   readonly syncedDeliveries: number;
 };
 
-/** Ids of posts, by what Temporal knows of their workflows. */
+/** Ids of posts, by the state of their workflows in Temporal. */
 type ByWorkflow = {
   /** It ended since the backup began, and the database lacks that; or it runs and has begun to send. */
   readonly begun: readonly string[];
-  /** It runs, has sent nothing, and knows no change that the database lost. */
+  /** It runs, has sent nothing, and has no change that the database lost. */
   readonly unsent: readonly string[];
   /** When the due posts were read. Workers wait, so a post that became due since was not sent. */
   readonly at: Date;

@@ -13,7 +13,7 @@ export type FailedAttempt = {
 };
 
 /**
- * What becomes of the channel. `scheduled`: the post has a new time. `cancelled`: it fails, because the post was
+ * The channel's next state. `scheduled`: the post has a new time. `cancelled`: it fails, because the post was
  * cancelled when a part of it was live.
  */
 type ChannelFate = 'retry' | 'scheduled' | 'draft' | 'cancelled' | 'unconfirmed' | 'failed';

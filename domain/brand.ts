@@ -40,7 +40,7 @@ const address = {
   read: readAddress,
 };
 
-/** What each field must be, and a reader that returns its normal form, or null for a wrong value. */
+/** The form of each field, and a reader that returns its normal form, or null for a wrong value. */
 export const brandFields: Readonly<
   Record<keyof Brand, { readonly form: string; readonly read: (given: string) => string | null }>
 > = {

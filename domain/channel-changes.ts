@@ -3,7 +3,7 @@ import { isOpen, isSent, isWholeThreadLive, linksOf, type Part } from './live-pa
 import { firstReadMs } from './metrics-schedule.ts';
 import type { ChannelStatus, PostStatus } from './statuses.ts';
 
-// What calls make of a post's channels. The worker's changes are in db/channel-status.ts, with the states.
+// Changes of a post's channels by calls. The worker's changes are in db/channel-status.ts, with the states.
 
 type Why = { readonly errorCode: ChannelErrorCode; readonly error: string };
 

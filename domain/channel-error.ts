@@ -128,7 +128,7 @@ export const errorCodesDescription = `Why the channel does not have the post. ${
   .map((code) => `\`${code}\`: ${channelErrors[code].meaning}`)
   .join(' ')}`;
 
-/** What a network's limit is for: one account, or all our requests to one server or to the network. */
+/** The scope of a network's limit: one account, or all our requests to one server or to the network. */
 export type LimitScope = 'channel' | 'server' | 'network';
 
 /** A rate limit of a network. No attempt in its scope starts before its end. */

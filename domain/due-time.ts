@@ -67,7 +67,7 @@ export function dueTime(request: DueTimeRequest, now: Date): Date | null {
 /** RFC 3339, with or without an offset, also of a day or a time that does not exist. */
 const timeLike = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:[Zz]|[+\-]\d\d:\d\d)?$/v;
 
-/** What is wrong with other forms. */
+/** Messages for other forms. */
 const faults: readonly (readonly [RegExp, string])[] = [
   [
     /^(?:now)?$/iv,

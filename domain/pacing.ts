@@ -65,7 +65,7 @@ export const slotsPerServer = { answering: 60, silent: 20 } as const;
 /** Attempts that a worker makes at a time on one network. */
 export const mostOnNetwork = 180;
 
-/** Those of one workspace: a quarter of all, and never more than are left free. */
+/** Limit of one workspace: a quarter of all, and never more than are left free. */
 export const mostPerWorkspace = mostOnNetwork / 4;
 
 /** How long after an answer a server counts as answering, in milliseconds. */

@@ -133,7 +133,7 @@ export type WorkflowState = 'asleep' | 'busy' | 'gone' | 'unknown';
 export type WorkflowStates = {
   readonly ofPost: (postId: string) => Promise<WorkflowState>;
   readonly ofDelivery: (deliveryId: string) => Promise<WorkflowState>;
-  /** Of the workflow that removes a post from its networks. */
+  /** State of the workflow that removes a post from its networks. */
   readonly ofRemoval: (postId: string) => Promise<WorkflowState>;
   /** The newest revision that a post's workflow knows, and the time of its last event; null if Temporal did not say. */
   readonly knownOfPost: (

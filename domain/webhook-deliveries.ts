@@ -89,7 +89,7 @@ const [minCheckIntervalMs, maxCheckIntervalMs] = [200, 60_000];
 /** With a large backlog, one delivery checks per this time. A check costs some 30 ms of CPU time in all. */
 const checkCostMs = 100;
 
-/** Of the deliveries to all unresponsive endpoints together, one checks per this time. */
+/** The same for the deliveries to all unresponsive endpoints together. */
 const checkCostPerHungMs = 250;
 
 /**

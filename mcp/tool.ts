@@ -10,7 +10,7 @@ import {
 } from '../domain/json-schema.ts';
 import type { Punctual } from '../sdk/src/index.ts';
 
-/** What a client may show or ask before a call, as the specification of MCP defines it. */
+/** Hints for clients, which may ask a person before a call; the specification of MCP defines them. */
 type Annotations = {
   readonly readOnlyHint: boolean;
   readonly destructiveHint?: boolean;

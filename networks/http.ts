@@ -33,7 +33,7 @@ export type Purpose = 'prepare' | 'upload' | 'create' | 'reconcile' | 'remove';
 export type ServerAccess = {
   readonly http: Egress;
   readonly baseUrl: string;
-  /** Whose long answers are read in turn. Absent while an account is being connected. */
+  /** The long answers of a workspace are read in turn. Absent while an account is being connected. */
   readonly workspaceId?: string | undefined;
   readonly now?: () => Date;
   readonly signal?: AbortSignal;
@@ -51,7 +51,7 @@ export type NetworkRequest = {
   readonly form?: URLSearchParams;
   readonly file?: { readonly type: string; readonly body: StreamedBody };
   readonly purpose: Purpose;
-  /** Of the answer, if fewer than usual. */
+  /** Limit of the answer, if lower than usual. */
   readonly maxBytes?: number;
 };
 

@@ -79,7 +79,7 @@ export type SentPart = {
   readonly remoteId: string;
   /** The exact live URL that a browser opens. */
   readonly url: string;
-  /** What differs from the owner's post, as sentences: an image that was made smaller. */
+  /** Differences from the owner's post, as sentences: an image that was made smaller. */
   readonly warning?: string;
 };
 

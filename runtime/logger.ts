@@ -45,7 +45,7 @@ export function describeError(error: unknown): ErrorDescription {
     return { name: error.name, message: databaseMessage(error.message, code.code ?? ''), ...code };
   }
 
-  // Of Temporal's client. It names only the call; why it failed is in the cause.
+  // From Temporal's client. It names only the call; why it failed is in the cause.
   const { name, message, stack = '', cause } = error;
   const said = name === 'ServiceError' && cause instanceof Error ? ` (${cause.message})` : '';
   return { name, message: message + said, ...code, stack };

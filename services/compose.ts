@@ -9,7 +9,7 @@ import type { Downloader, Egress } from '../runtime/egress/egress.ts';
 import { createSealer } from '../runtime/secrets.ts';
 import type { MediaDeps, ServiceDeps } from './deps.ts';
 
-/** What every process opens alike. Storage is apart, because it is slow to load. */
+/** The dependencies that every process opens alike. Storage is apart, because it is slow to load. */
 export type Composed = Omit<ServiceDeps, 'media' | 'log' | 'now' | 'networks'> & {
   readonly networks: Networks;
   /** HTTP client for files and pages at addresses that users choose. */

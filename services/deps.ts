@@ -10,7 +10,7 @@ import type { Sealer } from '../runtime/secrets.ts';
 import type { Staging } from '../runtime/storage/create-storage.ts';
 import type { MediaStorage } from '../runtime/storage/media-storage.ts';
 
-/** What use cases may need. Each names the part that it uses. */
+/** Dependencies of the use cases. Each names the part that it uses. */
 export type ServiceDeps = {
   readonly orm: Orm;
   readonly now: () => Date;

@@ -14,7 +14,7 @@ class DatabaseOlderError extends Error {
 
   constructor(postId: string, { at }: LatestRun) {
     super(
-      `The workflow of the post ${postId} published it, or was told of a change, by ${at.toISOString()}, and the database lacks that. ${restoredDatabase}`,
+      `The workflow of the post ${postId} published it, or received a change, by ${at.toISOString()}, and the database lacks that. ${restoredDatabase}`,
     );
   }
 }

@@ -11,7 +11,7 @@ type LimitsDeps = Pick<ActivityDeps, 'orm' | 'egress' | 'log' | 'now'> & {
   readonly limits: Readonly<Record<string, ReadLimits>>;
 };
 
-/** Between requests to a server, between rounds, and between those while more are due than one takes. In milliseconds. */
+/** Milliseconds between requests to a server, between rounds, and between rounds while one takes less than is due. */
 const [ageMs, intervalMs, soonMs] = [24 * 60 * 60_000, 60 * 60_000, 60_000];
 const [perRound, width] = [20, 4];
 

@@ -5,7 +5,7 @@ import type { PublishPostInput, UnpublishPostInput } from './messages.ts';
 import { networksKey } from './search-attributes.ts';
 
 /*
- * What the Temporal UI shows of a workflow, without any text of a post: its current state as Markdown, which a worker
+ * Details of a workflow for the Temporal UI, without any text of a post: its current state as Markdown, which a worker
  * computes when the page is opened, and the failure it ends with.
  */
 
@@ -97,7 +97,7 @@ const postFailureMessages: Readonly<Record<BadOutcome, string>> = {
     'It is not known for every channel whether the post was published. Check these accounts, then settle the channels.',
 };
 
-/** Of type `post_failed`, `post_partial` or `post_unconfirmed`. */
+/** Has the type `post_failed`, `post_partial` or `post_unconfirmed`. */
 export function postFailure(
   outcome: BadOutcome,
   channels: readonly ChannelDetails[],

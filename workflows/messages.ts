@@ -6,7 +6,7 @@ import { parseInstant } from '../domain/due-time.ts';
 /** Task queue of posts' workflows with their local activities, and of the sweep. */
 export const postsQueue = 'posts';
 
-/** Of deliveries' workflows and activities: Temporal can dispatch the first activity with the first workflow task. */
+/** For the workflows and activities of deliveries: Temporal can dispatch the first activity with the workflow task. */
 export const webhooksQueue = 'webhooks';
 
 /** Task queue of a network, so that each can be limited and scaled on its own. */

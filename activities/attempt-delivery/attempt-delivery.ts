@@ -68,7 +68,7 @@ export async function attemptDelivery(
   }
 }
 
-/** What Temporal keeps of an attempt without a stored result: its number, and how often it has begun. */
+/** Temporal's heartbeat of an attempt without a stored result: its number, and how often it has begun. */
 type Begun = { readonly number: number; readonly begun: number };
 
 function begunBefore({ number }: LoadedDelivery): number {

@@ -30,8 +30,8 @@ export type PublishAttempt = {
 };
 
 /**
- * What Temporal keeps in the heartbeats of a channel's attempts: the ledger entry that they stored before they sent
- * something. An attempt that ends within 5 s records none.
+ * Heartbeat of a channel's attempts: the ledger entry that they stored before they sent something. An attempt that ends
+ * within 5 s records none.
  */
 export type Begun = { entry: string | undefined };
 

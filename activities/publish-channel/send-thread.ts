@@ -78,7 +78,7 @@ async function readied(
   return job.isCancelled ? entries : prepareMissing(attempt, entries);
 }
 
-/** Of two concurrent attempts, the first to commit its preparation decides, and the other reads its entries. */
+/** When two attempts run at once, the first commits its preparation, and the other reads its entries. */
 async function prepareMissing(
   { deps, job, network, connection }: PublishAttempt,
   entries: readonly LedgerEntry[],

@@ -13,7 +13,7 @@ const aheadMs = 10 * 60_000;
 /** After a post's time, in milliseconds: most posts end within it. */
 const graceMs = 30_000;
 
-/** Between checks of an overdue row, in milliseconds. Less than two minutes, or every second sweep would be too early. */
+/** Time between checks of an overdue row, in milliseconds. With two minutes, every second sweep would be early. */
 const intervalMs = 110_000;
 
 const batchSize = 500;

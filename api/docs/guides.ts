@@ -92,7 +92,7 @@ function rendererFor(
 }
 
 function pageOf(title: string, links: readonly Html[], content: string): string {
-  // What scrolls sideways can be reached by keyboard.
+  // Makes elements that scroll sideways reachable by keyboard.
   const main = content
     .replaceAll('<pre>', '<pre tabindex="0">')
     .replaceAll('<table>', '<div class="wide" tabindex="0"><table>')

@@ -214,7 +214,7 @@ ${operations.join('\n')}
 `;
 }
 
-/** What the plugin below needs of Fastify. */
+/** The part of Fastify that the plugin below needs. */
 type Reply = { readonly header: () => { readonly send: (text: string) => void } };
 type Route = { readonly url: string; readonly handler: (request: undefined, reply: Reply) => void };
 type Plugin = (

@@ -133,7 +133,7 @@ function answer(ctx: Context, error: AppError, cause: unknown, logFailure: LogFa
   ctx.body = { error: message, code, ...(details ? { details } : {}) };
   if (code === 'unauthorized') {
     ctx.set('WWW-Authenticate', 'Bearer');
-    ctx.remove('RateLimit'); // Of a key that ended during the call.
+    ctx.remove('RateLimit'); // It belongs to a key that ended during the call.
     ctx.remove('RateLimit-Policy');
   }
 

@@ -18,7 +18,7 @@ import { clientSignalOf, untilFirst } from '../http/mount.ts';
 import { readBody } from '../http/read-body.ts';
 import { createConcurrencyLimit } from '../rate-limits/limiter.ts';
 
-/** Of a message, in bytes. The library checks each field of it, which costs 3 ms for a thousand. */
+/** Limit of a message, in bytes. The library checks each field of it, which costs 3 ms for a thousand. */
 const mostBytes = 512 * 1024;
 
 type McpDeps = Pick<ApiDeps, 'admission' | 'publicUrl' | 'log' | 'media'>;

@@ -113,7 +113,7 @@ type EventSpec = {
   readonly more: string;
   /** JSON Schema of the event's `data`: a post unless given. */
   readonly schema?: object;
-  /** Of `data`, where it shows more than one that is made from the schema. */
+  /** Example of `data`, where it shows more than one that is made from the schema. */
   readonly example?: object;
 };
 

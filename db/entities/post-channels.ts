@@ -30,7 +30,7 @@ export const PostChannelSchema = defineEntity({
     defaults: jsonOrNull<Options>(),
     /** Instead of the post's, in order. Each also has a row in `post_media` with part -1, which keeps it. */
     media: jsonOrNull<readonly ChannelFile[]>(),
-    /** Of its texts: see `hashOfTexts`. */
+    /** Hash of its texts: see `hashOfTexts`. */
     textHash: p.bigint('string').nullable(),
     /** When the post was last scheduled for, or retried; null while it never had a time. */
     textDueAt: instant().nullable(),

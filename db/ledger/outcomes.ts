@@ -93,7 +93,7 @@ export async function postAt(
   return other ?? null;
 }
 
-/** Of a post that is deleted, parts that are or may be live stay, without text, so that no other post claims them. */
+/** Keeps, without text, the parts of a deleted post that are or may be live, so that no other post claims them. */
 export async function detachParts(
   em: Em,
   workspaceId: string,

@@ -88,7 +88,7 @@ export async function maySendPosts(em: Em, { id, workspaceId }: Link, now: Date)
   return links.length === 1;
 }
 
-/** Counts a try with a link. @returns how many it has had; undefined when it has had all. */
+/** Counts an attempt with a link. @returns how many there were; undefined when the link allows no more. */
 export async function countTries(
   em: Em,
   { id, workspaceId }: Link,

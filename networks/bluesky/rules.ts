@@ -109,7 +109,7 @@ export const rules: Rules = {
 
 const shown = hasType('image/jpeg', 'image/png', 'image/webp');
 
-/** What Bluesky shows differently than expected, or may refuse. */
+/** Warnings about files that Bluesky shows differently than expected, or may refuse. */
 function fileWarnings(file: AttachmentFacts, maxImageBytes: number): string[] {
   const { type, sizeBytes } = file;
   const name = nameOf(file);

@@ -12,7 +12,7 @@ const profileUrl: ProfileUrl = ({ baseUrl, handle }) => {
   return name === undefined ? null : `${baseUrl}/@${encodeURIComponent(name)}`;
 };
 
-/** Of Mastodon and GoToSocial (the first two), Pixelfed, Pleroma and the sandbox, which serves it under `/mastodon`. */
+/** On Mastodon and GoToSocial (the first two), Pixelfed, Pleroma, and the sandbox, which serves it under `/mastodon`. */
 const postPaths = [
   /\/@(?<name>[\w.\-]+)\/(?:statuses\/)?(?<id>[\w\-]{1,64})\/?$/v,
   /\/users\/(?<name>[\w.\-]+)\/statuses\/(?<id>[\w\-]{1,64})\/?$/v,

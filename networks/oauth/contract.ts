@@ -143,7 +143,7 @@ export type ConnectField = {
  * - `denied`: the person declined.
  * - `expired`: the response came too late, or was already used.
  * - `misconfigured`: the network does not accept our registration; the operator has to fix it.
- * - `unsupported`: the server does not support what is needed.
+ * - `unsupported`: the server lacks support for something that is needed.
  * - `no_account`: the grant covers no account that can publish.
  * - `unavailable`: the network does not answer, or sends unexpected responses.
  */

@@ -55,7 +55,7 @@ export const postUrl = (settings: Json, id: string): string =>
 export const profileUrl: ProfileUrl = ({ handle, settings }) =>
   `${webUrlOf(settings)}/${encodeURIComponent(handle.replace(/^@/v, ''))}`;
 
-/** `i` stands in the place of a handle. */
+/** X also uses `i` in place of a handle. */
 const postPath = /^\/(?:i\/web|(?<name>\w+))\/status\/(?<id>\d{1,20})(?:\/|$)/v;
 
 export const postPages: PostPages = {

@@ -118,7 +118,7 @@ const ofOtherPrograms: readonly string[] = [
   'PUNCTUAL_URL',
 ];
 
-/** Those that Temporal's library reads. Its other programs have more names with the prefix. */
+/** The settings that Temporal's library reads. Its other programs have more names with the prefix. */
 const ofTemporal: readonly string[] = [
   'TEMPORAL_ADDRESS',
   'TEMPORAL_API_KEY',

@@ -43,7 +43,7 @@ type AnswerLimits = {
   readonly mayStart?: (() => boolean) | undefined;
 };
 
-/** Of one answer. Servers send a few `1xx` before it; undici reads any number. */
+/** Limit of one answer. Servers send a few `1xx` before it; undici reads any number. */
 const mostHeads = 100;
 
 type Controller = Dispatcher.DispatchController;

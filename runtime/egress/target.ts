@@ -163,7 +163,7 @@ const refusedPorts: ReadonlySet<number> = new Set([
   6443, 8500, 9042, 9092, 9200, 9300, 10_250, 11_211, 15_672, 27_017,
 ]);
 
-/** Of names that are never public: reserved by RFC 2606, 6761, 6762, 7686 and 8375, or used in private networks. */
+/** Endings that are never public: reserved by RFC 2606, 6761, 6762, 7686 and 8375, or used in private networks. */
 const localSuffixes = [
   'localhost',
   'local',

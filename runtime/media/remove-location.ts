@@ -152,7 +152,7 @@ function cleanWebp(picture: Picture): number {
   return pictureEnd;
 }
 
-/** Of a GIF, what decoders need: frames, their timing, texts drawn into them, loops and the colour profile. */
+/** The blocks of a GIF that decoders need: frames, timing, texts drawn into them, loops and the colour profile. */
 const [frameBlock, extensionBlock, endBlock] = [0x2c, 0x21, 0x3b];
 const [timingLabel, textLabel, programLabel] = [0xf9, 0x01, 0xff];
 const neededPrograms = new Set(['NETSCAPE2.0', 'ANIMEXTS1.0', 'ICCRGBG1012']);

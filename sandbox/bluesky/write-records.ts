@@ -15,7 +15,7 @@ export type Write = {
   /** The sandbox generates it when absent. */
   readonly rkey: string | undefined;
   readonly value: Readonly<Record<string, unknown>>;
-  /** What the write may replace: nothing, anything, or only the record with this CID (null: no record). */
+  /** The write may replace nothing, anything, or only the record with this CID (null: no record). */
   readonly over: 'nothing' | 'anything' | { readonly cid: string | null };
 };
 

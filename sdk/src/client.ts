@@ -33,7 +33,7 @@ export class Punctual {
 
   /** The workspace, its plan and limits, and the key. */
   readonly me = this.#method<'getWorkspace'>('GET /me');
-  /** What is used of the workspace's quotas. */
+  /** The workspace's quotas, and how much of them is used. */
   readonly usage = this.#method<'getUsage'>('GET /usage');
   /** The networks and their limits; with `channel_id`, those of an account. */
   readonly networks = this.#method<'listNetworks'>('GET /networks', 'query');
@@ -171,7 +171,7 @@ export class Punctual {
   };
 
   readonly audit = {
-    /** Who changed what. */
+    /** Changes in the workspace, with who made them. */
     list: this.#list<'listAuditEntries', Schemas['AuditEntry']>(
       '/audit',
       byCursor(({ entries }) => entries),
@@ -249,7 +249,7 @@ const jsonOf = (value: unknown): Call['body'] =>
 
 /** @throws TypeError for what JSON makes null: a post with such a time would be a draft. */
 function sendable(this: unknown, name: string, value: unknown): unknown {
-  const given = (this as Readonly<Record<string, unknown>>)[name]; // Of an invalid Date, the value is null.
+  const given = (this as Readonly<Record<string, unknown>>)[name]; // An invalid Date becomes null.
   if (value === null ? given !== null : typeof value === 'number' && !Number.isFinite(value)) {
     throw new TypeError(`${name} is ${given}.`);
   }

@@ -7,7 +7,7 @@ export class PunctualError extends Error {
   declare readonly status: number;
   /** A code of the API, or `unknown` if something else answered, such as a proxy. Later versions may add codes. */
   declare readonly code: ErrorCode | 'unknown' | (string & {});
-  /** What is wrong with each field. */
+  /** The problem with each field. */
   declare readonly details: readonly ApiErrorDetail[];
   /** Address of the call. */
   declare readonly url: string;

@@ -1,7 +1,7 @@
 /** How to go on after a page of a list. */
 export type Paging<Page, Item, Query> = {
   readonly items: (page: Page) => readonly Item[];
-  /** What the query of the next page changes; null after the last page. */
+  /** The changed parameters of the next page's query; null after the last page. */
   readonly next: (page: Page, query: Query) => Partial<Query> | null;
 };
 

@@ -19,7 +19,7 @@ export type CallOptions = {
   /** Time limit of each attempt, in milliseconds. */
   readonly timeoutMs?: number;
   /**
-   * Of a call that creates something: the same key with the same request creates it once. Without one, each call has a
+   * For calls that create something: the same key with the same request creates it once. Without one, each call has a
    * new key, which protects its own repeats only. It has 1 to 255 visible ASCII characters.
    */
   readonly idempotencyKey?: string;

@@ -15,7 +15,7 @@ export async function uploadBody(source: UploadSource, fields: UploadFields = {}
     throw new TypeError('Pass a path, a Blob or a web stream.');
   }
 
-  const { name = 'file' } = content as { readonly name?: string }; // Of a File.
+  const { name = 'file' } = content as { readonly name?: string }; // A File has a name.
   const given = typeof source === 'string' ? source.replace(/^.*[\/\\]/sv, '') : name;
   const fileName = given.replaceAll(/["\r\n]/gv, encodeURIComponent);
   const boundary = crypto.randomUUID();

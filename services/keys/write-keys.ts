@@ -62,7 +62,7 @@ async function assertRoom(em: Em, { workspaceId, keyId }: Holder, now: Date): Pr
   const count = await em.count(ApiKey, { workspaceId, revokedAt: null });
   const made = await em.count(AuditEntrySchema, recent);
   const madeByKey = await em.count(AuditEntrySchema, { ...recent, actorId: keyId });
-  const most = 10 * maxNewKeys; // Of all keys of the workspace, as new keys can make others.
+  const most = 10 * maxNewKeys; // For all keys of the workspace, as new keys can make others.
   const message =
     count >= maxKeys
       ? `A workspace has at most ${maxKeys} API keys. Revoke one first: DELETE /keys/{id}.`

@@ -12,7 +12,7 @@ import { placeFiles, type Downloads, type NamedFile } from './read-files.ts';
 /** Files that options and single channels name. */
 type FilesApart = {
   readonly sent: readonly NamedFile[];
-  /** Those of the channel defaults that the post adopts. */
+  /** The files of the channel defaults that the post adopts. */
   readonly inDefaults: readonly NamedFile[];
   /** The ids of all that the edited post names. Its other files are removed. */
   readonly ids: ReadonlySet<string>;

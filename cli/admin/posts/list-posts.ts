@@ -32,7 +32,7 @@ type PostRow = {
   readonly status: PostStatus;
   readonly due_at: Date | null;
   readonly updated_at: Date;
-  /** Of all its channels. */
+  /** The statuses of all its channels. */
   readonly statuses: readonly ShownChannelStatus[];
   /** The affected ones. */
   readonly channels: readonly ChannelRow[];
@@ -78,10 +78,10 @@ export const listPosts = adminCommand({
   brief:
     'Lists posts of all workspaces that are overdue by 30 s, have failed or have an unconfirmed channel',
   flags: {
-    overdue: toggle('Those that are overdue by 30 s'),
-    failed: toggle('Those that failed'),
-    unconfirmed: toggle('Those with an unconfirmed channel'),
-    workspace: text('Only of this workspace', 'WORKSPACE_ID'),
+    overdue: toggle('Only posts that are overdue by 30 s'),
+    failed: toggle('Only posts that failed'),
+    unconfirmed: toggle('Only posts with an unconfirmed channel'),
+    workspace: text('Only posts of this workspace', 'WORKSPACE_ID'),
     limit: count('50 if omitted'),
   },
   oneOf: ['overdue', 'failed', 'unconfirmed'],

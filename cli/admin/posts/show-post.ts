@@ -83,7 +83,7 @@ type ChannelRow = {
   readonly channel_id: string;
   readonly platform: string;
   readonly handle: string;
-  /** Of the account. */
+  /** The state of the account. */
   readonly state: string;
   /** End of a rate limit of the account or its server, also a past one. */
   readonly parked_until: Date | null;
@@ -183,8 +183,8 @@ function aboutPost(post: PostRow, channels: readonly ChannelRow[], text: string)
     `Workspace ${workspace}`,
     `Text: ${text}${parts}`,
     synced < revision
-      ? `Temporal is behind: it was told of revision ${synced} of ${revision}. The worker syncs it while both run.`
-      : `Temporal was told of revision ${revision}, the newest.`,
+      ? `Temporal is behind: it has revision ${synced} of ${revision}. The worker syncs it while both run.`
+      : `Temporal has revision ${revision}, the newest.`,
   ];
 }
 

@@ -14,7 +14,7 @@ const minutesIn: Readonly<Record<string, number>> = { m: 1, h: 60, d: 24 * 60, w
 
 /** Reads `--at`. The API decides what local times mean where clocks change. @throws UsageError */
 export function parseWhen(given: string, zone: string | undefined, now: Date): When {
-  // Kept by the post, of which it is the time zone.
+  // The post keeps it as its time zone.
   const inZone = zone === undefined ? {} : { timezone: zone };
   const words = given.trim().toLowerCase().replaceAll(/\s+/gv, ' ');
   if (words === 'now') {
@@ -52,7 +52,7 @@ function zoneOfMachine(): string {
   }
 }
 
-/** What clocks in the zone show, such as `2027-03-01T09:00`. @throws UsageError for an unknown zone. */
+/** The local time in the zone, such as `2027-03-01T09:00`. @throws UsageError for an unknown zone. */
 function wallClock(now: Date, timeZone: string): string {
   try {
     const form = { dateStyle: 'short', timeStyle: 'short', timeZone } as const;

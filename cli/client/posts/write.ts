@@ -91,7 +91,7 @@ export const edit = command({
   },
 });
 
-/** Waits for the end of a post, and tells its progress. */
+/** Waits for the end of a post, and prints its progress. */
 export async function waitForEnd(
   { say }: Session,
   client: Punctual,

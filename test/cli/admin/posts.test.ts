@@ -173,7 +173,7 @@ test('a post is shown with its history by time, and a link to its workflow', asy
 
   t.regex(text, new RegExp(`^Post ${id}: failed, run 1$`, 'mv'));
   t.regex(text, /^Text: One x{76}… \(the first of 3 parts\)$/mv);
-  t.regex(text, /^Temporal was told of revision 1, the newest\.$/mv);
+  t.regex(text, /^Temporal has revision 1, the newest\.$/mv);
   t.regex(text, new RegExp(`^Channel ${channel}, fake .*: failed$`, 'mv'));
   t.regex(text, /^ {2}content_refused: Part 2 of 3 did not go out: No {1,2}\[2Jsuch words\./mv);
 });
