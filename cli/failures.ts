@@ -48,7 +48,8 @@ export function describe(error: unknown, asJson: boolean): string {
   }
 
   if (error instanceof PunctualError) {
-    const details = error.details.map(({ path, message }) => `  ${path}: ${message}`);
+    const others = error.details.filter(({ message }) => !error.message.includes(message));
+    const details = others.map(({ path, message }) => `  ${path}: ${message}`);
     const about = [
       error.code,
       // The key may be for another service.

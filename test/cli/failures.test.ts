@@ -39,6 +39,7 @@ const cases: readonly (readonly [words: string, code: number, stderr: RegExp])[]
   [`post show ${unknown}`, 1, /not_found, request \S+\)/v],
   ['post create --body x --idempotency-key ключ', 2, /visible ASCII/v],
   ['post create --channel mastodon', 1, /body/v],
+  [`post create --body x --tag ${'y'.repeat(51)}`, 1, /^[^\n]*most 50 characters[^\n]*\n$/v],
   ['api GET posts', 2, /punctual api GET/v],
   ['post create --body x --jq .post.[', 2, /--jq: .*compile error/v],
   ['channel list --profile nobody', 4, /no profile "nobody"/v],
