@@ -1,3 +1,4 @@
+import { finished } from 'node:stream/promises';
 import Koa, { type Middleware } from 'koa';
 import { AppError } from '../domain/errors.ts';
 import type { Config } from '../runtime/config/read-config.ts';
@@ -89,16 +90,13 @@ const lingerMs = 5000;
 
 /** Otherwise a request that was answered early stays open as long as an upload may take. */
 const drainUnreadBody: Middleware = async ({ req, res }, next) => {
-  res.once('finish', () => {
-    if (req.complete || req.destroyed) {
-      return;
-    }
-
-    const timer = setTimeout(() => req.destroy(), lingerMs);
-    req.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
-    req.resume();
-  });
+  const drain = () => finished(req.resume(), { signal: AbortSignal.timeout(lingerMs) });
+  res.once('finish', () => req.complete || drain().catch(() => req.destroy()));
   await next();
+  // Node closes such a connection with the answer, and the reset discards it at a client that still sends.
+  if (!res.shouldKeepAlive && !req.complete) {
+    await drain().catch(() => undefined);
+  }
 };
 
 /** Refuses an invalid URL (`GET http://[::1/`). Koa's getters throw on it. */

@@ -1,4 +1,7 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { fileName } from '../../../services/media/file-texts.ts';
 import { newClient } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
@@ -117,6 +120,20 @@ test.serial(
     t.is(await rowsOf(punctual, client.workspaceId), 0);
   },
 );
+
+test('a client that sends its whole body before it reads gets a refusal, also without keep-alive', async (t) => {
+  const { url } = (await library()).punctual;
+  const socket = connect(Number(new URL(url).port), '127.0.0.1').pause();
+  t.teardown(() => socket.destroy());
+  socket.write(
+    'POST /api/v1/media HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: 20971520\r\n\r\n',
+  );
+  for (let sent = 0; sent < 20; sent += 1) {
+    await promisify(socket.write.bind(socket) as (bytes: Buffer, done: () => void) => void)(piece);
+  }
+
+  t.regex(await text(socket), /^HTTP\/1.1 401 /v);
+});
 
 test('a refused client that keeps sending is disconnected', async (t) => {
   const { punctual, client } = await library();
