@@ -14,7 +14,7 @@ const [file = 'posts.csv', timezone = 'Europe/Berlin'] = process.argv.slice(2);
 function* lines(csv: string): Generator<string[]> {
   let line: string[] = [];
   for (const [, quoted, plain, end] of csv.matchAll(
-    /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g,
+    /(?:"((?:[^"]|"")*)"|((?:[^",\r\n][^,\r\n]*)?))(,|\r?\n|$)/g,
   )) {
     line.push(quoted?.replaceAll('""', '"') ?? plain ?? '');
     if (end !== ',') {
@@ -48,9 +48,11 @@ async function schedule([id = '', day = '', time = '', body = '']: string[]): Pr
   return post.status;
 }
 
-const [columns, ...rows] = lines(await readFile(file, 'utf8'));
-if (columns?.length !== 4) {
-  throw new Error('The columns are not id,day,time,text, with commas between them.');
+const [columns = [], ...rows] = lines(await readFile(file, 'utf8'));
+for (const line of [columns, ...rows]) {
+  if (line.length !== 4) {
+    throw new Error(`Columns are not id,day,time,text; texts with commas need quotes: ${line}`);
+  }
 }
 
 for (const row of rows) {

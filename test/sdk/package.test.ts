@@ -213,13 +213,17 @@ test('example: a month of posts from a CSV file, scheduled once however often it
   const csv = `id,day,time,text\r\nn1,${day},09:00,Plain\r\nn2,${day},10:30,"With ""quotes"", and\na line"\r\n`;
   await writeFile(file, csv);
   t.is(await example('month-from-csv', file, 'Asia/Tokyo'), 'n1: scheduled\nn2: scheduled\n');
-  await writeFile(file, csv.replace('Plain', 'Changed').concat(`n3,${day},11:00,New\r\n`));
+  await writeFile(file, csv.replace('Plain', 'A 5" screen').concat(`n3,${day},11:00,New\r\n`));
   t.is(
     await example('month-from-csv', file, 'Asia/Tokyo'),
     'n1: up to date\nn2: up to date\nn3: scheduled\n',
   );
   await writeFile(file, csv.replaceAll(',', ';'));
-  await t.throwsAsync(example('month-from-csv', file), { message: /columns are not id,day/v });
+  await t.throwsAsync(example('month-from-csv', file), { message: /Columns are not id,day/v });
+  await writeFile(file, csv.replace('Plain', 'Hello, world'));
+  await t.throwsAsync(example('month-from-csv', file), {
+    message: /need quotes: n1,.+Hello, world/v,
+  });
   const { posts } = (await client.get('/posts?sort=scheduled_at&order=asc')).body;
   t.deepEqual(
     posts.map((one: Record<string, string>) => [
@@ -228,7 +232,7 @@ test('example: a month of posts from a CSV file, scheduled once however often it
       one['scheduled_at'],
     ]),
     [
-      ['n1', 'Changed', `${day}T00:00:00.000Z`],
+      ['n1', 'A 5" screen', `${day}T00:00:00.000Z`],
       ['n2', 'With "quotes", and\na line', `${day}T01:30:00.000Z`],
       ['n3', 'New', `${day}T02:00:00.000Z`],
     ],
