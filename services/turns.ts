@@ -6,8 +6,9 @@ type Turn = { readonly begin: () => Promise<void>; readonly end: () => void };
 
 const current = new AsyncLocalStorage<Turn>();
 
-type Answer = {
-  readonly workspaceId: string;
+type Owner = Pick<Caller, 'keyId' | 'workspaceId'>;
+
+type Answer = Owner & {
   readonly sinceMs: number;
   /** Resolves when the client has the answer, or left. */
   readonly sent: Promise<unknown>;
@@ -15,7 +16,7 @@ type Answer = {
 };
 
 export type InTurn = <T>(
-  caller: Pick<Caller, 'keyId' | 'workspaceId'>,
+  caller: Owner,
   signal: AbortSignal,
   work: () => Promise<T>,
   answer?: Partial<Pick<Answer, 'sent' | 'disconnect'>>,
@@ -46,7 +47,7 @@ export function createTurns(slots: { readonly all: number; readonly each: number
       return enter(key, signal).finally(() => clearInterval(timer));
     };
   };
-  const ofKey = createKeyedSemaphore(slots.each);
+  const ofKey = impatient(slots.each, ({ keyId }, id) => keyId === id);
   const ofWorkspace = impatient(slots.all, ({ workspaceId }, id) => workspaceId === id);
   const ofProcess = impatient(mostInProcess, () => true);
   return async ({ keyId, workspaceId }, signal, work, answer = {}) => {
@@ -64,7 +65,7 @@ export function createTurns(slots: { readonly all: number; readonly each: number
       return await current.run(turn, work);
     } finally {
       const { sent = Promise.resolve(), disconnect = () => undefined } = answer;
-      const one = { workspaceId, sinceMs: performance.now(), sent, disconnect };
+      const one = { keyId, workspaceId, sinceMs: performance.now(), sent, disconnect };
       sending.add(one);
       void sent.then(() => {
         sending.delete(one);

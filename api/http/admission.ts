@@ -16,7 +16,7 @@ import {
 import { authenticator, rightsReader, wrongKey } from './authenticate.ts';
 
 // Simultaneous calls in this process: of a key that wait for events, which take no slots from its other calls; of a
-// workspace with a large body; of a workspace that change, validate or read whole posts.
+// workspace with a large body; of a workspace that change or validate posts, or read lists with texts.
 const mostWaiting = 10;
 
 /** A body may take a minute to arrive, and the rules of all networks take up to 0.1 s of the only processor. */

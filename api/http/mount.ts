@@ -78,7 +78,7 @@ function handlerOf(route: Route, deps: ApiDeps) {
       };
       return route.handle(request, deps);
     };
-    const takesTurn = (isHeavy(route) && !waits) || 'include' in query;
+    const takesTurn = isHeavy(route) && query['format'] !== 'csv';
     const answer = await (takesTurn ? inTurn(deps, caller, ctx.res, handle) : handle());
     ctx.status = answer.status;
     ctx.set(answer.headers ?? {});
@@ -89,9 +89,7 @@ function handlerOf(route: Route, deps: ApiDeps) {
 
 /** Whether its answers may have megabytes, or its changes wait for the lock of a post. */
 const isHeavy = ({ method, path }: Route): boolean =>
-  method === 'get'
-    ? path.startsWith('/posts/') || path === '/media' || path === '/events'
-    : path.startsWith('/posts');
+  path.startsWith('/posts') || (method === 'get' && /^\/(?:media|events|analytics)/v.test(path));
 
 function assertMayCall(caller: Pick<Caller, 'scopes'>, { scope }: Route): void {
   if (scope !== null) {

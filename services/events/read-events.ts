@@ -13,6 +13,7 @@ import type { Em } from '../../db/orm.ts';
 import { AppError, wrongValue } from '../../domain/errors.ts';
 import type { Json } from '../../domain/json-schema.ts';
 import type { ServiceDeps } from '../deps.ts';
+import { outsideTurn } from '../turns.ts';
 
 /** An event as a reader sees it: its body, and the fields that the body lacks. */
 type EventView = {
@@ -87,7 +88,8 @@ export async function pullEvents(
 
     after = page.next_after;
     const signal = AbortSignal.any([client, stop]);
-    await pause(Math.min(leftMs, lookEachMs), undefined, { signal }).catch(() => undefined);
+    const end = pause(Math.min(leftMs, lookEachMs), undefined, { signal });
+    await outsideTurn(() => end.catch(() => undefined));
     client.throwIfAborted();
     await assertStillAllowed();
   }

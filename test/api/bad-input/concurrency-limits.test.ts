@@ -53,15 +53,18 @@ test('posts that a workspace changes and validates, and its lists of files and e
   const lock = await holdLock(
     t,
     usual.punctual.orm,
-    'lock table post_channels, media_files, events',
+    'lock table post_channels, media_files, events, post_metrics',
   );
   const post = { body: 'x', channel_ids: [channel], schedule_in_minutes: 60 };
   const calls = Array.from({ length: 7 }, () => [
     client.patch(`/posts/${id}`, { body: 'y' }),
     client.post('/posts', post),
     client.post('/posts/validate', post),
+    client.get('/posts'),
     client.get('/media'),
+    client.get('/analytics'),
     client.get('/events'),
+    client.get('/events?wait=1'),
   ]).flat();
   await poll(
     () => usual.punctual.callsOf(key),
@@ -132,6 +135,23 @@ test('unread answers of many workspaces never fill the memory, and the next ones
   });
   await Promise.all(calls);
   t.deepEqual(counts, { begun: 24, ended: 4, most: 20 });
+});
+
+test('a call of a key comes after seconds although clients with the same key read nothing of their answers', async (t) => {
+  const inTurn = createTurns({ all: 3, each: 2 });
+  let ended = 0;
+  const calls = Array.from({ length: 3 }, () => {
+    const { promise: sent, resolve } = Promise.withResolvers<void>();
+    const disconnect = () => {
+      ended += 1;
+      resolve();
+    };
+    const caller = { keyId: 'k', workspaceId: 'w' };
+    const { signal } = new AbortController();
+    return inTurn(caller, signal, () => Promise.resolve(), { sent, disconnect });
+  });
+  await Promise.all(calls);
+  t.is(ended, 1);
 });
 
 test('a key with too many requests under way gets 429 until some have ended, while other keys are served', async (t) => {
