@@ -104,7 +104,7 @@ function databaseUrl(env: Env, problems: string[]): string {
   const given = textSetting(env, 'DATABASE_URL', '');
   if (!/^postgres(?:ql)?:\/\//v.test(given)) {
     problems.push(
-      'DATABASE_URL must be a PostgreSQL address such as postgresql://user:password@host:5432/punctual. When it is not set, "npm start" uses an embedded database.',
+      'DATABASE_URL must be a PostgreSQL address such as postgresql://user:password@host:5432/punctual. When it is not set, "npm start" uses an embedded database, which "npm run admin" finds.',
     );
   } else if (/%(?![0-9a-f]{2})/iv.test(given)) {
     problems.push(
