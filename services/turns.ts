@@ -6,9 +6,7 @@ type Turn = { readonly begin: () => Promise<void>; readonly end: () => void };
 
 const current = new AsyncLocalStorage<Turn>();
 
-type Owner = Pick<Caller, 'keyId' | 'workspaceId'>;
-
-type Answer = Owner & {
+type Answer = Pick<Caller, 'keyId' | 'workspaceId'> & {
   readonly sinceMs: number;
   /** Resolves when the client has the answer, or left. */
   readonly sent: Promise<unknown>;
@@ -16,7 +14,7 @@ type Answer = Owner & {
 };
 
 export type InTurn = <T>(
-  caller: Owner,
+  caller: Pick<Caller, 'keyId' | 'workspaceId'>,
   signal: AbortSignal,
   work: () => Promise<T>,
   answer?: Partial<Pick<Answer, 'sent' | 'disconnect'>>,

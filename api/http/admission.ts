@@ -16,11 +16,9 @@ import {
 import { authenticator, rightsReader, wrongKey } from './authenticate.ts';
 
 // Simultaneous calls in this process: of a key that wait for events, which take no slots from its other calls; of a
-// workspace with a large body; of a workspace that change or validate posts, or read lists with texts.
-const mostWaiting = 10;
-
-/** A body may take a minute to arrive, and the rules of all networks take up to 0.1 s of the only processor. */
-const mostLarge = 2;
+// workspace for CSV, which hold megabytes of texts each, with a large body, which may take a minute to arrive, and that
+// change or validate posts, or read lists with texts. The rules of all networks take up to 0.1 s of the only processor.
+const [mostWaiting, mostExports, mostLarge] = [10, 3, 2];
 
 /** Changes of one post wait for its lock with a connection to the database each. One slot is for other keys. */
 const ofPosts = { all: 3, each: 2 };
@@ -50,6 +48,7 @@ export function createAdmission(
   const takeSlot = createConcurrencyLimit(maxConcurrent, 'with this API key');
   const takeWaitingSlot = createConcurrencyLimit(mostWaiting, 'with this API key');
   const holdLargeBody = createConcurrencyLimit(mostLarge, 'of this workspace with a large body');
+  const holdExport = createConcurrencyLimit(mostExports, 'of this workspace for CSV');
   const calls = callCounter(
     { name: 'requests', quota: limits.requests },
     { name: 'writes', quota: limits.writes },
@@ -94,6 +93,7 @@ export function createAdmission(
     /** Throws `unauthorized` when the key of an admitted caller has ended. */
     readAgain: rightsReader(pool, quotas),
     holdLargeBody,
+    holdExport,
     inTurn: createTurns(ofPosts),
     callsOf: calls.of,
   };

@@ -78,8 +78,7 @@ function handlerOf(route: Route, deps: ApiDeps) {
       };
       return route.handle(request, deps);
     };
-    const takesTurn = isHeavy(route) && query['format'] !== 'csv';
-    const answer = await (takesTurn ? inTurn(deps, caller, ctx.res, handle) : handle());
+    const answer = await (isHeavy(route) ? inTurn(deps, caller, ctx, handle) : handle());
     ctx.status = answer.status;
     ctx.set(answer.headers ?? {});
     ctx.body = answer.body;
@@ -133,14 +132,19 @@ const shortWaitMs = 100;
 async function inTurn(
   { admission }: ApiDeps,
   caller: Caller,
-  response: RouterContext['res'],
+  ctx: RouterContext,
   handle: () => Promise<Answer>,
 ): Promise<Answer> {
-  await untilFirst(response);
+  if (ctx.query['format'] === 'csv') {
+    admission.holdExport(ctx, caller.workspaceId); // Its client may read for hours.
+    return handle();
+  }
+
+  await untilFirst(ctx.res);
   // The call of a tool ends with the answer to its MCP client.
-  const { client = response } = (response.socket ?? {}) as { readonly client?: typeof response };
+  const { client = ctx.res } = (ctx.res.socket ?? {}) as { readonly client?: typeof ctx.res };
   const answering = { sent: closed(client), disconnect: () => client.destroy() };
-  return admission.inTurn(caller, clientSignalOf(response), handle, answering);
+  return admission.inTurn(caller, clientSignalOf(ctx.res), handle, answering);
 }
 
 /** The answer of a pipelined call is sent after those of the earlier calls of its connection, which need turns too. */

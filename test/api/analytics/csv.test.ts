@@ -4,7 +4,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Client } from '../../support/client.ts';
+import { holdLock } from '../../support/hold-lock.ts';
 import { sharedApi } from '../../support/kit.ts';
+import { poll } from '../../support/poll.ts';
 import { january, workspace } from './published-posts.ts';
 
 const api = sharedApi(test);
@@ -62,6 +64,25 @@ test('formulas behind ignored characters or in full-width letters are escaped to
   for (const body of harmless) {
     t.is(await cellOf(body), body);
   }
+});
+
+test.serial('a fourth download of a workspace gets 429 while three are under way', async (t) => {
+  const [client, other] = [await api.newClient(), await api.newClient()];
+  const lock = await holdLock(t, api.punctual.orm, 'lock table post_metrics');
+  const downloads = [client, client, client, other].map((one) => download(one, january));
+  const begun = await Promise.all(downloads);
+  t.is((await download(client, january)).status, 429);
+  lock.release();
+  t.deepEqual(
+    begun.map(({ status }) => status),
+    [200, 200, 200, 200],
+  );
+  await Promise.all(begun.map((response) => response.text()));
+  const next = await poll(
+    () => download(client, january),
+    ({ status }) => status === 200,
+  );
+  t.is(next.status, 200);
 });
 
 test('the download has every post of the range once, over several pages and with equal times', async (t) => {
