@@ -114,10 +114,9 @@ async function whyNotClaimed(
       from posts where id = ${scope.postId} and workspace_id = ${scope.workspaceId}`,
   );
   if (post?.isOlder) {
-    const now = deps.now();
-    await markDatabaseOlder(em, now);
+    await markDatabaseOlder(em);
     deps.log.error({ post: scope.postId, workspace: scope.workspaceId }, restoredDatabase);
-    const dueAt = new Date(now.getTime() + restMs).toISOString();
+    const dueAt = new Date(deps.now().getTime() + restMs).toISOString();
     return { kind: 'not_due', revision: known, dueAt };
   }
 

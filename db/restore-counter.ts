@@ -58,8 +58,8 @@ export async function markDatabaseBehind(orm: Orm, known: number): Promise<void>
   );
 }
 
-/** The same if the database lacks what a workflow did at this time. */
-export async function markDatabaseOlder(em: Em, at: Date): Promise<void> {
+/** The same if the database lacks what a workflow did, at a time that may be known. */
+export async function markDatabaseOlder(em: Em, at: Date | null = null): Promise<void> {
   await query(em, sql`update installation set behind_since = least(behind_since, ${at}, now())`);
 }
 
@@ -220,7 +220,7 @@ const openDoubtedParts = (em: Em): Promise<unknown> =>
 
 /**
  * Makes a post unconfirmed if the database has lost that its workflow published it, in a failover that nobody noticed:
- * it would be published again. A settlement takes a result back on purpose.
+ * it would be published again. The workers stop. A settlement takes a result back on purpose.
  *
  * @param scope With the ids of the rows of channels that the workflow published. @returns whether it did.
  */
@@ -234,6 +234,7 @@ export async function doubtLostResult(
   const isDoubted = published.length > 0 && (await doubtPosts(em, isLost)) > 0;
   if (isDoubted) {
     await openDoubtedParts(em);
+    await markDatabaseOlder(em);
   }
 
   return isDoubted;

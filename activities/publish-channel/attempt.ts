@@ -48,14 +48,14 @@ export async function readBegun(
   const em = orm.em.fork();
   const [lost] = await query(
     em,
-    sql<{ now: Date }>`select now() as now from posts p
+    sql`select from posts p
       join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
       where pc.id = ${postChannelId} and pc.workspace_id = ${workspaceId}
         and (${isUnderWay} or (${isOpenPost('p')} and ${dueAt('p')} <= now()))
         and not exists (select from post_parts a where a.id = ${entry} and a.workspace_id = ${workspaceId})`,
   );
   if (lost) {
-    await markDatabaseOlder(em, lost.now);
+    await markDatabaseOlder(em);
     throw new Error(`An attempt has begun to send the post ${postId}. ${restoredDatabase}`);
   }
 

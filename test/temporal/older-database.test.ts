@@ -1,4 +1,5 @@
 import type { FinalizeRequest, Finalized } from '../../activities/finalize-post.ts';
+import { awaitsRestoreFinish } from '../../db/restore-counter.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
 import { newClient } from '../support/client.ts';
@@ -37,6 +38,7 @@ const shared = beforeTests(test, async (scope) => {
 /** A post that one channel takes. The other one refuses it, for good or for an hour. */
 async function halfPublished(refusal: 'for good' | 'for an hour') {
   const { orm, temporal } = shared();
+  await orm.em.fork().execute('update installation set behind_since = null');
   const client = await newClient(shared());
   const [network, other] = [fakeNetwork(), fakeNetwork()];
   const busy = fails('network_unavailable', { retryAtMs: Date.now() + hour });
@@ -108,36 +110,44 @@ async function publish(
   await handle.result().catch(() => undefined);
 }
 
-test('a post that its workflow published on a channel, and the database lost that, is not sent again', async (t) => {
-  const post = await halfPublished('for an hour');
-  await post.move(0);
-  await post.untilHalfPublished();
-  await post.restore();
-  await post.handle.signal('reschedule', { revision: 99, dueAt: new Date().toISOString() });
-
-  t.is(await endOf(post.handle), 'post_unconfirmed');
-  const { channels } = await post.client.finalPost(post.id);
-  t.deepEqual(
-    channels.map(({ status }) => status),
-    ['unconfirmed', 'unconfirmed'],
-  );
-  t.is(post.sends(), 2);
-});
-
-test('a workflow that was terminated after it had published proves that the database is older', async (t) => {
-  const post = await halfPublished('for good');
-  await publish(post, async (finalize) => {
-    await post.handle.terminate('test');
-    const ended = await finalize();
+test.serial(
+  'a post that its workflow published on a channel, and the database lost that, is not sent again, and the workers have to stop',
+  async (t) => {
+    const post = await halfPublished('for an hour');
+    await post.move(0);
+    await post.untilHalfPublished();
     await post.restore();
-    return ended;
-  });
+    await post.handle.signal('reschedule', { revision: 99, dueAt: new Date().toISOString() });
 
-  await t.throwsAsync(post.startAnew(), { name: 'DatabaseOlderError' });
-  t.is(post.sends(), 2);
-});
+    t.is(await endOf(post.handle), 'post_unconfirmed');
+    const { channels } = await post.client.finalPost(post.id);
+    t.deepEqual(
+      channels.map(({ status }) => status),
+      ['unconfirmed', 'unconfirmed'],
+    );
+    t.true(await awaitsRestoreFinish(shared().orm));
+    t.is(post.sends(), 2);
+  },
+);
 
-test('a post that is cancelled and scheduled again is no sign of a restore', async (t) => {
+test.serial(
+  'a workflow that was terminated after it had published proves that the database is older',
+  async (t) => {
+    const post = await halfPublished('for good');
+    await publish(post, async (finalize) => {
+      await post.handle.terminate('test');
+      const ended = await finalize();
+      await post.restore();
+      return ended;
+    });
+
+    await t.throwsAsync(post.startAnew(), { name: 'DatabaseOlderError' });
+    t.true(await awaitsRestoreFinish(shared().orm));
+    t.is(post.sends(), 2);
+  },
+);
+
+test.serial('a post that is cancelled and scheduled again is no sign of a restore', async (t) => {
   const post = await halfPublished('for an hour');
   const { id, handle, move, cancel, client } = post;
   await move(0);
@@ -149,5 +159,6 @@ test('a post that is cancelled and scheduled again is no sign of a restore', asy
   await t.notThrowsAsync(post.startAnew());
   await move(0);
   t.is((await client.finalPost(id)).status, 'published');
+  t.false(await awaitsRestoreFinish(shared().orm));
   t.is(post.sends(), 3);
 });
