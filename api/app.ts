@@ -130,6 +130,8 @@ export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void
     process.exit(1);
   });
   return async () => {
+    // Otherwise a program that waits for events calls again on its kept connection, thousands of times in 10 s.
+    server.prependListener('request', (_, answer) => answer.setHeader('Connection', 'close'));
     deps.stopping.abort();
     setTimeout(() => server.closeAllConnections(), longestGoodbyeMs).unref();
     await new Promise((resolve) => server.close(resolve));

@@ -92,13 +92,26 @@ test('each write and each refusal of a known key is a line of the log, with its 
   }
 });
 
-test('a connection stays open for 75 s after an answer, longer than callers and load balancers keep theirs', async (t) => {
-  const agent = new Agent({ keepAlive: true });
-  t.teardown(() => agent.destroy());
-  const asked = request(`${api.punctual.url}/healthz`, { agent }).end();
-  const [response] = (await once(asked, 'response')) as [IncomingMessage];
-  await text(response);
-  t.is(response.headers['keep-alive'], 'timeout=75');
+test('a connection stays open for 75 s after an answer, longer than load balancers keep theirs, and ends with the next answer of a stopping API', async (t) => {
+  const { key } = await api.newClient();
+  const { databaseUrl, secretKey, temporalEnv } = api.punctual;
+  const settings = { DATABASE_URL: databaseUrl, SECRET_KEY: secretKey, ...temporalEnv };
+  const { url, child } = await startReadyApi(t, settings);
+  const [headers, agent] = [{ authorization: `Bearer ${key}` }, new Agent({ keepAlive: true })];
+  let answers = 0;
+  const consume = async (): Promise<void> => {
+    for (; ; answers += 1) {
+      const call = request(`${url}/api/v1/events?wait=25`, { headers, agent }).end();
+      const [response] = (await once(call, 'response')) as [IncomingMessage];
+      await text(response);
+      t.is(response.headers['keep-alive'], answers === 0 ? 'timeout=75' : undefined);
+    }
+  };
+  const consuming = t.throwsAsync(consume, { code: 'ECONNREFUSED' });
+  await rawCall(`${url}/healthz`); // Then the call for events has arrived.
+  child.kill();
+  await consuming;
+  t.is(answers, 2);
 });
 
 test('no response of a call may be cached, secrets and refusals included', async (t) => {
