@@ -33,7 +33,8 @@ they refuse). A call beyond a limit is a 429 with \`Retry-After\`. A workspace h
 **Generators.** oapi-codegen (Go) needs \`skip-prune: true\`, or it leaves out the schemas of webhooks. OpenAPI Generator
 for C#, Kotlin and PHP cannot read fields that may get new values, such as \`status\`: give it the output of
 \`jq 'walk(if (.anyOf? // [] | any(. == {type: "string"})) then .anyOf |= map(select(has("type"))) else . end)' openapi.json\`.
-For Ruby it needs \`--model-name-mappings ApiError=ErrorAnswer --enum-name-mappings '*=ALL'\`.`;
+For Ruby it needs \`--model-name-mappings ApiError=ErrorAnswer --enum-name-mappings '*=ALL'\`, and for Java
+\`--additional-properties containerDefaultToNull=true\`: otherwise an edit empties the lists that it leaves out.`;
 
 export const info = {
   title: 'Punctual',
