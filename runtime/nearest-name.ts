@@ -113,15 +113,13 @@ const isTextOf = (given: string, beside: object): boolean => {
     /^(?:post|status)$/v.test(given) &&
     typeof value === 'string' &&
     !('body' in beside) &&
-    !/^(?:draft|scheduled?|publish(?:ed)?|now|pending|queued?)$/v.test(value)
+    !/^(?:draft|scheduled?|publish(?:ed)?|now|pending|queued?|cancell?ed|approved)$/v.test(value)
   );
 };
 
 /** Answers have a post as `{"post": {…}}`, and requests its fields alone. */
-const isEnvelope = (given: string, beside: object): boolean => {
-  const value: unknown = Object.entries(beside).find(([name]) => name === given)?.[1];
-  return given === 'post' && typeof value === 'object' && value !== null;
-};
+const isEnvelope = (given: string, beside: { readonly post?: unknown }): boolean =>
+  given === 'post' && typeof beside.post === 'object' && beside.post !== null;
 
 /** Describes an unknown name for the caller. @param what `field` @param beside Fields of the same object. */
 export function unknownName(
@@ -134,19 +132,18 @@ export function unknownName(
     ? known.find((name) => name === 'body')
     : nearestName(given, known);
   const meant = nearest !== undefined && Object.hasOwn(beside, nearest) ? undefined : nearest;
+  if (known.includes('schedule_in_minutes') && isEnvelope(given, beside)) {
+    return `Unknown ${what} \`${given}\`. Send its fields without \`${given}\` around them.`;
+  }
+
   if (
     known.includes('schedule_in_minutes') &&
-    !isEnvelope(given, beside) &&
     !isTextOf(given, beside) &&
     nowNames.test(plain(given.slice(0, 64)))
   ) {
     const isNew = known.includes('idempotency_key'); // An edit has none.
     const draft = isNew ? 'without a time the post is' : '`scheduled_at: null` makes the post';
     return `Unknown ${what} \`${given}\`. \`schedule_in_minutes: 0\` publishes now, \`scheduled_at\` later; ${draft} a draft.`;
-  }
-
-  if (known.includes('schedule_in_minutes') && isEnvelope(given, beside)) {
-    return `Unknown ${what} \`${given}\`. Send its fields without \`${given}\` around them.`;
   }
 
   const isAnswer = Object.hasOwn(beside, 'id'); // No request has this field.
