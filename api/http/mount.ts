@@ -88,7 +88,8 @@ function handlerOf(route: Route, deps: ApiDeps) {
 
 /** Whether its answers may have megabytes, or its changes wait for the lock of a post. */
 const isHeavy = ({ method, path }: Route): boolean =>
-  path.startsWith('/posts') || (method === 'get' && /^\/(?:media|events|analytics)/v.test(path));
+  path.startsWith('/posts') ||
+  (method === 'get' && /^\/(?:analytics|channels$|events|keys|media|webhooks\/)/v.test(path));
 
 function assertMayCall(caller: Pick<Caller, 'scopes'>, { scope }: Route): void {
   if (scope !== null) {

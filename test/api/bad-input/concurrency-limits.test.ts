@@ -42,18 +42,20 @@ for (const [path, most] of [
   });
 }
 
-test('posts that a workspace changes and validates, and its lists of files and events, leave connections to the database for others, and a call that waits is refused if its key is revoked', async (t) => {
+test('posts that a workspace changes and validates, and its lists, leave connections to the database for others, and a call that waits is refused if its key is revoked', async (t) => {
   const [client, other] = [await usual.newClient(), await usual.newClient()];
   const channel = await storeChannel(usual.punctual, client.workspaceId);
   const { id } = (await client.post('/posts', { body: 'x' })).body.post;
   const key = (await client.get('/me')).body.key.id;
+  const hook = { url: 'https://8.8.8.8/', events: ['post.failed'] };
+  const endpoint = (await client.post('/webhooks', hook)).body.webhook;
   const limited = { name: 'Revoked', scopes: ['posts:read', 'posts:write'] };
   const { id: ended, key: secret } = (await client.post('/keys', limited)).body.key;
   const late = clientFor(usual.punctual.url, client.workspaceId, secret);
   const lock = await holdLock(
     t,
     usual.punctual.orm,
-    'lock table post_channels, media_files, events, post_metrics',
+    'lock table post_channels, media_files, events, post_metrics, channels, deliveries',
   );
   const post = { body: 'x', channel_ids: [channel], schedule_in_minutes: 60 };
   const calls = Array.from({ length: 7 }, () => [
@@ -65,13 +67,15 @@ test('posts that a workspace changes and validates, and its lists of files and e
     client.get('/analytics'),
     client.get('/events'),
     client.get('/events?wait=1'),
+    client.get('/channels'),
+    client.get(`/webhooks/${endpoint.id}`),
   ]).flat();
   await poll(
     () => usual.punctual.callsOf(key),
-    ({ requests }) => requests === 3 + calls.length,
+    ({ requests }) => requests === 4 + calls.length,
   );
   for (let read = 0; read < 20; read += 1) {
-    t.is((await other.get('/webhooks')).status, 200);
+    t.is((await other.get('/audit')).status, 200);
   }
 
   await poll(lock.waiting, (count) => count === 2);
@@ -96,8 +100,7 @@ test('posts that a workspace changes and validates, and its lists of files and e
     [401, 401],
   );
   t.is((await begun).status, 200);
-  const statuses = (await Promise.all(calls)).map(({ status }) => status);
-  t.deepEqual(new Set(statuses), new Set([200, 201]));
+  t.true((await Promise.all(calls)).every(({ status }) => status < 300));
 });
 
 test('a call that waits for others of its workspace ends when its client hangs up, and changes nothing', async (t) => {
