@@ -132,15 +132,12 @@ export function unknownName(
     ? known.find((name) => name === 'body')
     : nearestName(given, known);
   const meant = nearest !== undefined && Object.hasOwn(beside, nearest) ? undefined : nearest;
-  if (known.includes('schedule_in_minutes') && isEnvelope(given, beside)) {
+  const isPost = known.includes('schedule_in_minutes');
+  if (isPost && isEnvelope(given, beside)) {
     return `Unknown ${what} \`${given}\`. Send its fields without \`${given}\` around them.`;
   }
 
-  if (
-    known.includes('schedule_in_minutes') &&
-    !isTextOf(given, beside) &&
-    nowNames.test(plain(given.slice(0, 64)))
-  ) {
+  if (isPost && !isTextOf(given, beside) && nowNames.test(plain(given.slice(0, 64)))) {
     const isNew = known.includes('idempotency_key'); // An edit has none.
     const draft = isNew ? 'without a time the post is' : '`scheduled_at: null` makes the post';
     return `Unknown ${what} \`${given}\`. \`schedule_in_minutes: 0\` publishes now, \`scheduled_at\` later; ${draft} a draft.`;
