@@ -60,6 +60,7 @@ export function createApp(deps: ApiDeps): Koa {
     mcpRouter(deps, () => app.callback()),
   ];
   app
+    .use(limitPipelined)
     .use(requestId)
     .use(logRequests(deps.log))
     .use(drainUnreadBody)
@@ -75,6 +76,23 @@ export function createApp(deps: ApiDeps): Koa {
   app.on('error', (error: Error) => deps.log.debug({ name: error.name }, 'response not delivered'));
   return app;
 }
+
+/** Requests of a connection whose earlier answers are not read yet wait in memory, with 10 kB each. */
+const mostPipelined = 16;
+
+const unanswered = new WeakMap<object, number>();
+
+/** Disconnects a client that sends more. Hardly any client sends a second request before it has the first answer. */
+const limitPipelined: Middleware = async ({ req: { socket }, res }, next) => {
+  const count = (change: number) => (unanswered.get(socket) ?? 0) + change;
+  unanswered.set(socket, count(1));
+  res.once('close', () => unanswered.set(socket, count(-1)));
+  if (count(0) > mostPipelined) {
+    socket.destroy();
+  } else {
+    await next();
+  }
+};
 
 /** Assigns a request id, or keeps a valid one of the caller, and returns it. */
 const requestId: Middleware = async (ctx, next) => {

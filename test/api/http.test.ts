@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
 import type { Reply } from '../support/client.ts';
@@ -13,6 +14,20 @@ import { everyRoute } from './every-route.ts';
 const api = sharedApi(test);
 
 const json = { 'content-type': 'application/json' };
+
+test('a client that sends 17 requests before it reads an answer is disconnected, and one with 16 gets all', async (t) => {
+  for (const [count, answered] of [
+    [16, 16],
+    [17, 0],
+  ] as const) {
+    const one = `GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n`;
+    const last = one.replace('Host', 'Connection: close\r\nHost');
+    const socket = connect(Number(new URL(api.punctual.url).port), '127.0.0.1');
+    socket.write(one.repeat(count - 1) + last);
+    const answers = await text(socket);
+    t.is(answers.split('HTTP/1.1 200 ').length - 1, answered);
+  }
+});
 
 test('every response has a request id, and a valid one of the caller is kept', async (t) => {
   const { punctual } = api;

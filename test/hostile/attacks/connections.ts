@@ -49,16 +49,12 @@ async function untilAnswered(answer: () => string): Promise<number> {
 const pipeline: Attack = {
   name: 'HTTP: a thousand requests on one connection at once',
   run: async ({ url }) => {
-    const { socket, answer, closedAfter } = await openSocket(url);
+    const { socket, closedAfter } = await openSocket(url);
     socket.write(headOf('GET', '/healthz', []).repeat(999));
     socket.write(headOf('GET', '/healthz', ['connection: close']));
     const closed = await closedAfter(patienceMs);
     socket.destroy();
-    const answered = answer().split('HTTP/1.1 200 ').length - 1;
-    return [
-      ...must(closed !== null, 'is still open after a minute'),
-      ...must(answered > 0, 'none of them was answered'),
-    ];
+    return must(closed !== null, 'is still open after a minute');
   },
 };
 
