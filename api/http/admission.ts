@@ -17,7 +17,7 @@ import { authenticator, rightsReader, wrongKey } from './authenticate.ts';
 
 // Simultaneous calls in this process: of a key that wait for events, which take no slots from its other calls; of a
 // workspace for CSV, which hold megabytes of texts each, with a large body, which may take a minute to arrive, and that
-// change or validate posts, or read lists with texts. The rules of all networks take up to 0.1 s of the only processor.
+// read, or change or validate posts. The rules of all networks take up to 0.1 s of the only processor.
 const [mostWaiting, mostExports, mostLarge] = [10, 3, 2];
 
 /** Changes of one post wait for its lock with a connection to the database each. One slot is for other keys. */

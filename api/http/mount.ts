@@ -78,7 +78,7 @@ function handlerOf(route: Route, deps: ApiDeps) {
       };
       return route.handle(request, deps);
     };
-    const answer = await (isHeavy(route) ? inTurn(deps, caller, ctx, handle) : handle());
+    const answer = await (takesTurn(route) ? inTurn(deps, caller, ctx, handle) : handle());
     ctx.status = answer.status;
     ctx.set(answer.headers ?? {});
     ctx.body = answer.body;
@@ -86,10 +86,9 @@ function handlerOf(route: Route, deps: ApiDeps) {
   };
 }
 
-/** Whether its answers may have megabytes, or its changes wait for the lock of a post. */
-const isHeavy = ({ method, path }: Route): boolean =>
-  path.startsWith('/posts') ||
-  (method === 'get' && /^\/(?:analytics|channels$|events|keys|media|webhooks\/)/v.test(path));
+/** Answers of reads may have megabytes, and changes of posts wait for the lock of a post. Operators share no workspace. */
+const takesTurn = ({ method, path, isForOperators }: Route): boolean =>
+  isForOperators !== true && (method === 'get' || path.startsWith('/posts'));
 
 function assertMayCall(caller: Pick<Caller, 'scopes'>, { scope }: Route): void {
   if (scope !== null) {
