@@ -72,7 +72,7 @@ export async function finalizePost(
 }
 
 function finalize(deps: ActivityDeps, request: FinalizeRequest): Promise<Finalized> {
-  const { workspaceId, postId, published = [], isCancelled = false } = request;
+  const { workspaceId, postId, revision, published = [], isCancelled = false } = request;
   const scope = { workspaceId, postId };
   return deps.orm.em.fork().transactional(async (em): Promise<Finalized> => {
     const [post] = await query(
@@ -86,7 +86,7 @@ function finalize(deps: ActivityDeps, request: FinalizeRequest): Promise<Finaliz
 
     const view = await loadLocked(em, scope, deps);
     const hasEnded = view.channels.every(({ status }) => isFinal(status));
-    if (!hasEnded && (await doubtLostResult(em, { ...scope, published }))) {
+    if (!hasEnded && (await doubtLostResult(em, { ...scope, revision, published }))) {
       return { end: null, deliveryIds: [] };
     }
 

@@ -117,7 +117,7 @@ const restoredRevision = sql`greatest(revision, extract(epoch from now() - times
 export const lacksChange = (known: number): RawBuilder<boolean> =>
   sql`(revision < ${known}::int and ${known}::int < ${restoredRevision})`;
 
-type Scope = { readonly workspaceId: string; readonly postId: string };
+type Scope = { readonly workspaceId: string; readonly postId: string; readonly revision?: number };
 
 /** As `lacksChange`, with a revision that was read before this call; false if there is no such post. */
 export async function lacksRevision(
@@ -220,17 +220,17 @@ const openDoubtedParts = (em: Em): Promise<unknown> =>
 
 /**
  * Makes a post unconfirmed if the database has lost that its workflow published it, in a failover that nobody noticed:
- * it would be published again. The workers stop. A settlement takes a result back on purpose.
+ * it would be published again. The workers stop. A settlement takes a result back on purpose, and a retry follows.
  *
- * @param scope With the ids of the rows of channels that the workflow published. @returns whether it did.
+ * @param scope With the ids of the rows of channels that the workflow published, and the post's revision then, if known.
  */
 export async function doubtLostResult(
   em: Em,
-  { workspaceId, postId, published }: Scope & { readonly published: readonly string[] },
+  { workspaceId, postId, published, revision = 0 }: Scope & { published: readonly string[] },
 ): Promise<boolean> {
   const isLost = sql`p.id = ${postId} and p.workspace_id = ${workspaceId} and exists (
     select from post_channels pc where pc.id = any(${published}::uuid[]) and pc.post_id = p.id
-      and pc.workspace_id = p.workspace_id and ${isOpenChannel} and pc.settled_at is null)`;
+      and pc.workspace_id = p.workspace_id and ${isOpenChannel} and (pc.settled_at is null or p.revision <= ${revision}))`;
   const isDoubted = published.length > 0 && (await doubtPosts(em, isLost)) > 0;
   if (isDoubted) {
     await openDoubtedParts(em);
