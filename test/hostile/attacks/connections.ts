@@ -6,7 +6,7 @@ const json = ['content-type: application/json'];
 /** In milliseconds. */
 const patienceMs = 60_000;
 
-/** Bytes that are not a request, or are two at once. */
+/** Bytes that are not one request. */
 const garbage: Readonly<Record<string, string>> = {
   'bytes that are not HTTP': '\u0000\u0001\u0002'.repeat(1000),
   'a TLS handshake': '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003',
@@ -21,10 +21,11 @@ const garbage: Readonly<Record<string, string>> = {
     Array.from({ length: 10_000 }, (_, n) => `x${n}: 1`),
   ),
   'a path of 100 kB': headOf('GET', `/${'a'.repeat(100_000)}`, []),
+  'a thousand requests at once': headOf('GET', '/healthz', []).repeat(1000),
   'an unknown method': headOf('BREW', '/api/v1/posts', []),
 };
 
-const strange = Object.entries(garbage).map(([name, bytes]): Attack => ({
+export const connectionAttacks = Object.entries(garbage).map(([name, bytes]): Attack => ({
   name: `HTTP: ${name}`,
   run: async ({ url }) => {
     const { socket, answer, closedAfter } = await openSocket(url);
@@ -45,17 +46,3 @@ async function untilAnswered(answer: () => string): Promise<number> {
 
   return 0;
 }
-
-const pipeline: Attack = {
-  name: 'HTTP: a thousand requests on one connection at once',
-  run: async ({ url }) => {
-    const { socket, closedAfter } = await openSocket(url);
-    socket.write(headOf('GET', '/healthz', []).repeat(999));
-    socket.write(headOf('GET', '/healthz', ['connection: close']));
-    const closed = await closedAfter(patienceMs);
-    socket.destroy();
-    return must(closed !== null, 'is still open after a minute');
-  },
-};
-
-export const connectionAttacks: readonly Attack[] = [...strange, pipeline];
