@@ -77,21 +77,17 @@ export function createApp(deps: ApiDeps): Koa {
   return app;
 }
 
-/** Requests of a connection whose earlier answers are not read yet wait in memory, with 10 kB each. */
+/** Requests that a connection may send before the answers of earlier ones are read. Each waits in memory with 10 kB. */
 const mostPipelined = 16;
 
 const unanswered = new WeakMap<object, number>();
 
-/** Disconnects a client that sends more. Hardly any client sends a second request before it has the first answer. */
 const limitPipelined: Middleware = async ({ req: { socket }, res }, next) => {
   const count = (change: number) => (unanswered.get(socket) ?? 0) + change;
   unanswered.set(socket, count(1));
   res.once('close', () => unanswered.set(socket, count(-1)));
-  if (count(0) > mostPipelined) {
-    socket.destroy();
-  } else {
-    await next();
-  }
+  // Hardly any client sends a second request before it has the first answer.
+  await (count(0) > mostPipelined ? socket.destroy() : next());
 };
 
 /** Assigns a request id, or keeps a valid one of the caller, and returns it. */

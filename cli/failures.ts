@@ -77,11 +77,8 @@ function asData(error: unknown) {
     return { error: text, code: 'no_answer', details: [] };
   }
 
-  return {
-    error: message,
-    code: error instanceof CommandError ? error.code : 'failed',
-    details: [],
-  };
+  const code = error instanceof CommandError ? error.code : 'failed';
+  return { error: message, code, details: [] };
 }
 
 /** Such as ` (connect ECONNREFUSED 127.0.0.1:3000)`. */

@@ -43,15 +43,9 @@ export function createIdleTimeout(idleMs: number, onTimeout: () => void): IdleTi
   let timer: NodeJS.Timeout | undefined;
   return {
     touch() {
-      if (timer) {
-        timer.refresh();
-      } else {
-        timer = setTimeout(onTimeout, idleMs);
-      }
-    },
-    pause() {
       clearTimeout(timer);
-      timer = undefined;
+      timer = setTimeout(onTimeout, idleMs);
     },
+    pause: () => clearTimeout(timer),
   };
 }

@@ -17,7 +17,7 @@ export type InTurn = <T>(
   caller: Pick<Caller, 'keyId' | 'workspaceId'>,
   signal: AbortSignal,
   work: () => Promise<T>,
-  answer?: Partial<Pick<Answer, 'sent' | 'disconnect'>>,
+  answer: Pick<Answer, 'sent' | 'disconnect'>,
 ) => Promise<T>;
 
 /** In milliseconds. A call that has waited this long ends the slowest answer, if its sending took as long. */
@@ -48,7 +48,7 @@ export function createTurns(slots: { readonly all: number; readonly each: number
   const ofKey = impatient(slots.each, ({ keyId }, id) => keyId === id);
   const ofWorkspace = impatient(slots.all, ({ workspaceId }, id) => workspaceId === id);
   const ofProcess = impatient(mostInProcess, () => true);
-  return async ({ keyId, workspaceId }, signal, work, answer = {}) => {
+  return async ({ keyId, workspaceId }, signal, work, answer) => {
     const enter = (until: AbortSignal) =>
       enterEach([ofKey, ofWorkspace, ofProcess], [keyId, workspaceId], until);
     let leave = await enter(signal);
@@ -62,10 +62,9 @@ export function createTurns(slots: { readonly all: number; readonly each: number
     try {
       return await current.run(turn, work);
     } finally {
-      const { sent = Promise.resolve(), disconnect = () => undefined } = answer;
-      const one = { keyId, workspaceId, sinceMs: performance.now(), sent, disconnect };
+      const one = { keyId, workspaceId, sinceMs: performance.now(), ...answer };
       sending.add(one);
-      void sent.then(() => {
+      void one.sent.then(() => {
         sending.delete(one);
         turn.end();
       });

@@ -143,8 +143,9 @@ async function inTurn(
   await untilFirst(ctx.res);
   // The call of a tool ends with the answer to its MCP client.
   const { client = ctx.res } = (ctx.res.socket ?? {}) as { readonly client?: typeof ctx.res };
-  const answering = { sent: closed(client), disconnect: () => client.destroy() };
-  return admission.inTurn(caller, clientSignalOf(ctx.res), handle, answering);
+  const sent = client.closed ? Promise.resolve() : new Promise((end) => client.once('close', end));
+  const answer = { sent, disconnect: () => client.destroy() };
+  return admission.inTurn(caller, clientSignalOf(ctx.res), handle, answer);
 }
 
 /** The answer of a pipelined call is sent after those of the earlier calls of its connection, which need turns too. */
@@ -153,9 +154,6 @@ export async function untilFirst(response: RouterContext['res']): Promise<void> 
     await once(response, 'socket');
   }
 }
-
-const closed = (response: RouterContext['res']): Promise<unknown> =>
-  response.closed ? Promise.resolve() : new Promise((resolve) => response.once('close', resolve));
 
 /** Aborts when the client hangs up before its response is sent. */
 export function clientSignalOf(response: RouterContext['res']): AbortSignal {

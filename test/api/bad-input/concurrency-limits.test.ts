@@ -107,15 +107,16 @@ test('a call that waits for others of its workspace ends when its client hangs u
   const inTurn = createTurns({ all: 1, each: 1 });
   const [first, client] = [Promise.withResolvers<void>(), new AbortController()];
   const caller = { keyId: 'k', workspaceId: 'w' };
+  const answer = { sent: Promise.resolve(), disconnect: () => undefined };
   const done: string[] = [];
   const work = (name: string) => () => Promise.resolve(void done.push(name));
-  const running = inTurn(caller, new AbortController().signal, () => first.promise);
-  const waiting = inTurn(caller, client.signal, work('waiting'));
+  const running = inTurn(caller, new AbortController().signal, () => first.promise, answer);
+  const waiting = inTurn(caller, client.signal, work('waiting'), answer);
   client.abort(new Error('The client hung up.'));
   await t.throwsAsync(waiting, { message: 'The client hung up.' });
   first.resolve();
   await running;
-  await inTurn(caller, new AbortController().signal, work('later'));
+  await inTurn(caller, new AbortController().signal, work('later'), answer);
   t.deepEqual(done, ['later']);
 });
 
