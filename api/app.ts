@@ -78,7 +78,7 @@ export function createApp(deps: ApiDeps): Koa {
 }
 
 /** Requests that a connection may send before the answers of earlier ones are read. Each waits in memory with 10 kB. */
-const mostPipelined = 16;
+const mostPipelined = 4;
 
 const unanswered = new WeakMap<object, number>();
 
