@@ -86,7 +86,7 @@ const limitPipelined: Middleware = async ({ req: { socket }, res }, next) => {
   const count = (change: number) => (unanswered.get(socket) ?? 0) + change;
   unanswered.set(socket, count(1));
   res.once('close', () => unanswered.set(socket, count(-1)));
-  // Hardly any client sends a second request before it has the first answer.
+  // HTTP libraries send one request at a time.
   await (count(0) > mostPipelined ? socket.destroy() : next());
 };
 

@@ -58,7 +58,7 @@ export async function markDatabaseBehind(orm: Orm, known: number): Promise<void>
   );
 }
 
-/** The same if the database lacks what a workflow did, at a time that may be known. */
+/** The same if the database lacks the result of a workflow. @param at When the workflow recorded it, if known. */
 export async function markDatabaseOlder(em: Em, at: Date | null = null): Promise<void> {
   await query(em, sql`update installation set behind_since = least(behind_since, ${at}, now())`);
 }
@@ -223,6 +223,7 @@ const openDoubtedParts = (em: Em): Promise<unknown> =>
  * it would be published again. The workers stop. A settlement takes a result back on purpose, and a retry follows.
  *
  * @param scope With the ids of the rows of channels that the workflow published, and the post's revision then, if known.
+ * @returns whether the post became unconfirmed.
  */
 export async function doubtLostResult(
   em: Em,
