@@ -233,7 +233,7 @@ for (const path of ['/api/v1/posts/ID', '/mcp']) {
   });
 }
 
-test('calls for posts that a client sends without waiting for answers are all answered', async (t) => {
+test('four calls for posts that a client sends without waiting for answers are all answered', async (t) => {
   const client = await api.newClient();
   const { id } = (await client.post('/posts', { body: 'x' })).body.post;
   const headers = `host: x\r\nauthorization: Bearer ${client.key}\r\n`;
@@ -242,8 +242,8 @@ test('calls for posts that a client sends without waiting for answers are all an
   const read = `GET /api/v1/posts/${id} HTTP/1.1\r\n${headers}\r\n`;
   const connection = connect(Number(new URL(api.punctual.url).port), '127.0.0.1');
   t.teardown(() => connection.destroy());
-  connection.write(create + read.repeat(8) + read.replace('x\r\n', 'x\r\nconnection: close\r\n'));
+  connection.write(create + read.repeat(2) + read.replace('x\r\n', 'x\r\nconnection: close\r\n'));
   const answers = Buffer.concat(await connection.toArray()).toString();
   const statuses = [...answers.matchAll(/HTTP\/1\.1 (\d+)/gv)].map(([, status]) => status);
-  t.deepEqual(statuses, ['201', ...Array.from({ length: 9 }, () => '200')]);
+  t.deepEqual(statuses, ['201', '200', '200', '200']);
 });
