@@ -115,7 +115,7 @@ export function redactErrors(log: Logger): ActivityInterceptorsFactory {
     log,
     'the database is unavailable: activities failed, Temporal retries them',
   );
-  return ({ info: { activityType, attempt, workflowExecution } }) => ({
+  return ({ info: { activityType, attempt, taskQueue, workflowExecution } }) => ({
     inbound: {
       execute: async (input, next) => {
         try {
@@ -124,6 +124,7 @@ export function redactErrors(log: Logger): ActivityInterceptorsFactory {
           const { workspaceId, postId, postChannelId, deliveryId } = (input.args[0] ?? {}) as Ids;
           const where = {
             activity: activityType,
+            queue: taskQueue, // Names the network.
             attempt,
             workflow: workflowExecution?.workflowId,
             workspace: workspaceId,
@@ -166,9 +167,7 @@ export function redactErrors(log: Logger): ActivityInterceptorsFactory {
   });
 }
 
-type Ids = Partial<
-  Record<'workspaceId' | 'postId' | 'postChannelId' | 'deliveryId', string | undefined>
->;
+type Ids = Partial<Record<'workspaceId' | 'postId' | 'postChannelId' | 'deliveryId', string>>;
 
 /** Types of failures of an attempt that sent nothing and only waits for its turn. */
 const waits = new Set(['paced', 'endpoint_busy', 'too_early']);

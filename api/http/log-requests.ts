@@ -41,8 +41,8 @@ export const logRequests =
         path: shownPath(path),
         status,
         ms: Math.round(performance.now() - begun),
-        key_id: state['keyId'],
-        workspace_id: state['workspaceId'],
+        key: state['keyId'],
+        workspace: state['workspaceId'],
       },
       'request',
     );

@@ -98,10 +98,10 @@ test('each write and each refusal of a known key is a line of the log, with its 
       ['last', 'GET', `${posts}/none`, 404],
     ],
   );
-  const [, { ms, key_id: keyId, ...line }] = lines;
+  const [, { ms, key: keyId, ...line }] = lines;
   t.true(ms >= 0 && ms < 60_000);
   t.is(keyId, (await rawCall(`${url}/api/v1/me`, { headers: known })).body.key.id);
-  t.like(line, { level: 30, workspace_id: workspaceId });
+  t.like(line, { level: 30, workspace: workspaceId });
   for (const secret of [key.slice('svc_live_'.length), 'hidden', post.body]) {
     t.false(log().includes(secret));
   }

@@ -46,6 +46,7 @@ test('a failed activity is one line with its ids and its code', async (t) => {
   t.like(JSON.parse(lines[0] ?? ''), {
     level: 40,
     activity: 'claimPost',
+    queue: 'publish-x',
     attempt: 1,
     workflow: 'post-1',
     post: '7',
@@ -104,7 +105,6 @@ test('what Temporal repeats for each due post in an outage of the database is no
     '[TMPRL1104] 0192f0c4:9:1 Workflow task duration exceeded 5 seconds.',
     'Tried to complete untracked local activity',
   ];
-
   t.deepEqual(
     messages.flatMap((message) => logged(undefined, 'post-1', message).map(([level]) => level)),
     ['debug', 'debug'],
@@ -117,9 +117,9 @@ test('another failure of a workflow is a warning without the message of its erro
   ]);
 });
 
-const context = {
-  info: { activityType: 'claimPost', attempt: 1, workflowExecution: { workflowId: 'post-1' } },
-} as Context;
+const workflowExecution = { workflowId: 'post-1' };
+const info = { activityType: 'claimPost', attempt: 1, taskQueue: 'publish-x', workflowExecution };
+const context = { info } as Context;
 const input: ActivityExecuteInput = { args: [{ postId: '7' }], headers: {} };
 
 /** The error that Temporal gets from an activity that throws `failure`. */
