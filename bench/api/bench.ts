@@ -8,7 +8,7 @@ import { startDatabase } from '../runner/processes.ts';
 import { compareWithBare } from './compare-with-bare.ts';
 import { compareWithSql } from './compare-with-sql.ts';
 import { measureFilters } from './measure-filters.ts';
-import { seed, seedLarge } from './seed.ts';
+import { seed, seedLarge, type Seeded } from './seed.ts';
 import type { World } from './world.ts';
 
 /** `npm run bench api`: compares the API with a bare server, and lists with their own SQL. */
@@ -21,11 +21,16 @@ export const bench: Bench<object, World> = {
     const orm = createOrm(databaseUrl, { poolSize: 2, queryTimeoutMs: 600_000 });
     await migrate(databaseUrl);
     const small = await seed(orm, sealer, 1000);
+    const readers: Seeded[] = [];
+    for (let n = 0; n < 8; n += 1) {
+      readers.push(await seed(orm, sealer, 100));
+    }
+
     const listed = await seed(orm, sealer, 10_000);
     const analysed = await seed(orm, sealer, 100_000);
     const large = await seedLarge(orm, 1_000_000);
     await orm.em.fork().execute('vacuum analyze');
-    return { folder, stage, orm, databaseUrl, secretKey, small, listed, analysed, large };
+    return { folder, stage, orm, databaseUrl, secretKey, small, readers, listed, analysed, large };
   },
   measure: async (world, { target }) => {
     await compareWithBare(world, target);

@@ -35,10 +35,11 @@ async function keepSending(): Promise<void> {
 function sendRequest(): Promise<void> {
   const n = sent;
   sent += 1;
+  const { path = '/', key = '' } = job.requests[n % job.requests.length] ?? {};
   const options: Dispatcher.DispatchOptions = {
     method: job.method,
-    path: job.paths[n % job.paths.length] ?? '/',
-    headers: job.headers,
+    path,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: job.body?.replace('{n}', String(n)) ?? null,
   };
   return new Promise((resolve, reject) => {

@@ -21,9 +21,8 @@ export type LoadJob = {
   /** `http://127.0.0.1:3000` */
   readonly origin: string;
   readonly method: 'GET' | 'POST';
-  /** Requested in order, repeatedly. */
-  readonly paths: readonly string[];
-  readonly headers: Readonly<Record<string, string>>;
+  /** Sent in order, repeatedly, each with the API key of its caller. */
+  readonly requests: readonly { readonly path: string; readonly key: string }[];
   /** `{n}` is replaced with a number per request. */
   readonly body?: string;
   /** Number of concurrent requests, each on a kept-alive connection. */

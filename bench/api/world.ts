@@ -16,6 +16,8 @@ export type World = {
   readonly small: Seeded;
   readonly listed: Seeded;
   readonly analysed: Seeded;
+  /** Workspaces with 100 posts each. The API reads for each key in two calls at a time, so one key measures that limit. */
+  readonly readers: readonly Seeded[];
   /** A workspace with 1,000,000 posts, with words, tags and outcomes but no channels. */
   readonly large: Pick<Seeded, 'workspaceId' | 'key'>;
 };
