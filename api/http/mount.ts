@@ -86,9 +86,9 @@ function handlerOf(route: Route, deps: ApiDeps) {
   };
 }
 
-/** Answers of reads may have megabytes, and changes of posts wait for the lock of a post. Operators share no workspace. */
+/** Answers of reads may have megabytes (10 kB for networks, which a tool reads within a turn), and changes wait for locks. */
 const takesTurn = ({ method, path, isForOperators }: Route): boolean =>
-  isForOperators !== true && (method === 'get' || path.startsWith('/posts'));
+  isForOperators !== true && /^get (?!\/networks)|^\w+ \/posts/v.test(`${method} ${path}`);
 
 function assertMayCall(caller: Pick<Caller, 'scopes'>, { scope }: Route): void {
   if (scope !== null) {
