@@ -66,7 +66,7 @@ export function createApp(deps: ApiDeps): Koa {
     .use(drainUnreadBody)
     .use(answerErrors(logFailure, unroutedBy(allRoutes)))
     .use(resetBroken(logFailure))
-    .use(readableTarget)
+    .use(readableHead)
     .use(fixedPaths(allRoutes));
   for (const router of routers) {
     app.use(router.routes()).use(router.allowedMethods());
@@ -77,9 +77,8 @@ export function createApp(deps: ApiDeps): Koa {
   return app;
 }
 
-/** Requests that a connection may send before the answers of earlier ones are read. Each waits in memory with 10 kB. */
-const mostPipelined = 4;
-
+/** Requests that a connection sends before it reads an answer, and headers of one: they wait in memory with 80 kB. */
+const [mostPipelined, mostHeaders] = [4, 100];
 const unanswered = new WeakMap<object, number>();
 
 const limitPipelined: Middleware = async ({ req: { socket }, res }, next) => {
@@ -113,9 +112,13 @@ const drainUnreadBody: Middleware = async ({ req, res }, next) => {
   }
 };
 
-/** Refuses an invalid URL (`GET http://[::1/`). Koa's getters throw on it. */
-const readableTarget: Middleware = async (ctx, next) => {
-  const { url = '/' } = ctx.req;
+/** Refuses an invalid URL (`GET http://[::1/`), since Koa's getters throw on it, and too many headers. */
+const readableHead: Middleware = async (ctx, next) => {
+  const { url = '/', rawHeaders } = ctx.req;
+  if (rawHeaders.length > 2 * mostHeaders) {
+    throw new AppError('invalid_request', `A request may have ${mostHeaders} headers.`);
+  }
+
   if (!/^[\/*]/v.test(url) && !URL.canParse(url)) {
     ctx.req.url = '/'; // Koa reads it again for the response.
     throw new AppError('invalid_request', 'The address of the request is not a URL.');
@@ -165,6 +168,7 @@ const longestHeadersMs = 10_000;
 
 export function configure(server: Server): void {
   server.maxConnections = mostConnections;
+  server.maxHeadersCount = mostHeaders + 1; // Node drops the others.
   server.keepAliveTimeout = idleMs;
   server.headersTimeout = longestHeadersMs;
   server.requestTimeout = longestMs;

@@ -241,11 +241,7 @@ export function fixedPaths(routes: readonly Route[]): Middleware {
     }
 
     ctx.set('Allow', methods.join(', '));
-    if (ctx.method === 'OPTIONS') {
-      ctx.status = 200;
-      ctx.body = '';
-    } else {
-      ctx.status = 405; // `answerErrors` describes it.
-    }
+    ctx.status = ctx.method === 'OPTIONS' ? 200 : 405; // `answerErrors` describes the latter.
+    ctx.body = '';
   };
 }
