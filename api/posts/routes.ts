@@ -65,7 +65,7 @@ const listQuery = {
   },
   sort: {
     description:
-      'The time that orders the posts: by default the `date_field` with `from` or `to`, otherwise `created_at`.',
+      'The time that orders the posts; those without it are left out. By default the `date_field` with `from` or `to`, otherwise `created_at`.',
     schema: oneOf(postTimes),
   },
   order: {

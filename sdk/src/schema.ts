@@ -5088,7 +5088,7 @@ export interface operations {
                 to?: string;
                 /** @description The time that `from` and `to` compare: `scheduled_at` if left out, which drafts do not have. */
                 date_field?: components["schemas"]["ListPostsDateFieldValue"];
-                /** @description The time that orders the posts: by default the `date_field` with `from` or `to`, otherwise `created_at`. */
+                /** @description The time that orders the posts; those without it are left out. By default the `date_field` with `from` or `to`, otherwise `created_at`. */
                 sort?: components["schemas"]["ListPostsSortValue"];
                 /** @description `desc`: the latest first. */
                 order?: components["schemas"]["ListPostsOrderValue"];
