@@ -10,6 +10,7 @@ import {
   lacksChange,
   markDatabaseOlder,
   restoredDatabase,
+  type Published,
 } from '../db/restore-counter.ts';
 import { channelStatuses, isFinal, type ChannelStatus } from '../domain/statuses.ts';
 import type { ActivityDeps } from './deps.ts';
@@ -21,8 +22,7 @@ export type ClaimRequest = {
   /** The workflow's clock, in milliseconds since 1970. Only this clock decides what is due. */
   readonly nowMs: number;
   readonly revision: number;
-  /** Ids of the rows of channels that the workflow published. */
-  readonly published?: readonly string[];
+  readonly published?: Published;
 };
 
 export type Target = {
@@ -62,10 +62,10 @@ type Scope = { readonly postId: string; readonly workspaceId: string };
  * database is older: the workers stop, and the post waits.
  */
 export async function claimPost(deps: ActivityDeps, request: ClaimRequest): Promise<Claim> {
-  const { workspaceId, postId, nowMs, revision: known, published = [] } = request;
+  const { workspaceId, postId, nowMs, revision: known, published = {} } = request;
   const em = deps.orm.em.fork();
-  await doubtLostResult(em, { workspaceId, postId, published });
   const scope: Scope = { postId, workspaceId };
+  await doubtLostResult(em, scope, published);
   // Each statement is its own transaction: after this one commits, only a cancel changes the channels.
   const [post] = await query(
     em,

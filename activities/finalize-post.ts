@@ -7,7 +7,7 @@ import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import { eventWithDeliveries, startedDeliveries } from '../db/record-event.ts';
 import { lockPost } from '../db/repositories/posts.ts';
-import { doubtLostResult } from '../db/restore-counter.ts';
+import { doubtLostResult, type Published } from '../db/restore-counter.ts';
 import { summedMetrics } from '../db/sum-metrics.ts';
 import { stopPost } from '../domain/channel-changes.ts';
 import type { PostView } from '../domain/post-view.ts';
@@ -25,8 +25,7 @@ export type FinalizeRequest = {
   readonly postId: string;
   /** The post's revision at the workflow's claim. A post with a higher one goes on. */
   readonly revision: number;
-  /** Ids of the rows of channels that the workflow published. */
-  readonly published?: readonly string[];
+  readonly published?: Published;
   /** The workflow was cancelled in the Temporal UI. `revision` is then the highest one that it knows. */
   readonly isCancelled?: boolean;
 };
@@ -72,7 +71,7 @@ export async function finalizePost(
 }
 
 function finalize(deps: ActivityDeps, request: FinalizeRequest): Promise<Finalized> {
-  const { workspaceId, postId, revision, published = [], isCancelled = false } = request;
+  const { workspaceId, postId, published = {}, isCancelled = false } = request;
   const scope = { workspaceId, postId };
   return deps.orm.em.fork().transactional(async (em): Promise<Finalized> => {
     const [post] = await query(
@@ -86,7 +85,8 @@ function finalize(deps: ActivityDeps, request: FinalizeRequest): Promise<Finaliz
 
     const view = await loadLocked(em, scope, deps);
     const hasEnded = view.channels.every(({ status }) => isFinal(status));
-    if (!hasEnded && (await doubtLostResult(em, { ...scope, revision, published }))) {
+    const isWhole = view.channels.every(({ status }) => status === 'published');
+    if (!isWhole && (await doubtLostResult(em, scope, published))) {
       return { end: null, deliveryIds: [] };
     }
 

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import { isOpenChannel, isUnderWay, unconfirmedValues } from './channel-status.ts';
+import { isUnderWay, unconfirmedValues } from './channel-status.ts';
 import { hasPossiblyLivePart } from './ledger/parts.ts';
 import type { Em, Orm } from './orm.ts';
 import { isOpenPost, dueAt } from './post-status.ts';
@@ -117,20 +117,13 @@ const restoredRevision = sql`greatest(revision, extract(epoch from now() - times
 export const lacksChange = (known: number): RawBuilder<boolean> =>
   sql`(revision < ${known}::int and ${known}::int < ${restoredRevision})`;
 
-type Scope = { readonly workspaceId: string; readonly postId: string; readonly revision?: number };
+/** When channels of a post were published, or in doubt, as its workflow knows: in milliseconds since 1970, by row id. */
+export type Published = Readonly<Record<string, number>>;
 
-/** As `lacksChange`, with a revision that was read before this call; false if there is no such post. */
-export async function lacksRevision(
-  em: Em,
-  { workspaceId, postId, revision }: Scope & { readonly revision: number },
-): Promise<boolean> {
-  const lacking = await query(
-    em,
-    sql`select from posts
-      where id = ${postId} and workspace_id = ${workspaceId} and ${lacksChange(revision)}`,
-  );
-  return lacking.length > 0;
-}
+/** SQL: the channel `pc` is among them, and the database lost that. Only a later settlement takes it back. */
+export const lacksResult = (published: Published): RawBuilder<boolean> =>
+  sql`(pc.status not in ('published', 'unconfirmed') and
+    coalesce(pc.settled_at, '-infinity') < to_timestamp((${JSON.stringify(published)}::jsonb ->> pc.id::text)::float8 / 1000))`;
 
 /**
  * Makes a restored database safe to use, in the caller's transaction. Channels that may have been published since the
@@ -220,19 +213,19 @@ const openDoubtedParts = (em: Em): Promise<unknown> =>
 
 /**
  * Makes a post unconfirmed if the database has lost that its workflow published it, in a failover that nobody noticed:
- * it would be published again. The workers stop. A settlement takes a result back on purpose, and a retry follows.
+ * it would be published again. The workers stop.
  *
- * @param scope With the ids of the rows of channels that the workflow published, and the post's revision then, if known.
  * @returns whether the post became unconfirmed.
  */
 export async function doubtLostResult(
   em: Em,
-  { workspaceId, postId, published, revision = 0 }: Scope & { published: readonly string[] },
+  { workspaceId, postId }: Readonly<Record<'workspaceId' | 'postId', string>>,
+  published: Published,
 ): Promise<boolean> {
   const isLost = sql`p.id = ${postId} and p.workspace_id = ${workspaceId} and exists (
-    select from post_channels pc where pc.id = any(${published}::uuid[]) and pc.post_id = p.id
-      and pc.workspace_id = p.workspace_id and ${isOpenChannel} and (pc.settled_at is null or p.revision <= ${revision}))`;
-  const isDoubted = published.length > 0 && (await doubtPosts(em, isLost)) > 0;
+    select from post_channels pc
+    where pc.post_id = p.id and pc.workspace_id = p.workspace_id and ${lacksResult(published)})`;
+  const isDoubted = Object.keys(published).length > 0 && (await doubtPosts(em, isLost)) > 0;
   if (isDoubted) {
     await openDoubtedParts(em);
     await markDatabaseOlder(em);

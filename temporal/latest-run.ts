@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { defaultPayloadConverter, WorkflowNotFoundError, type Payload } from '@temporalio/common';
+import type { Published } from '../db/restore-counter.ts';
 import { postWorkflowId } from '../workflows/messages.ts';
 import { hasGrpcCode } from './connect.ts';
 
@@ -15,7 +16,7 @@ export type LatestRun = {
    * begun. `none`: everything else.
    */
   readonly end: 'live' | 'stopped' | 'none';
-  readonly published: readonly string[];
+  readonly published: Published;
   readonly at: Date;
 };
 
@@ -92,9 +93,12 @@ function latestRunOf(
     revision: Math.max(0, ...inputs.map((attributes) => revisionIn(attributes?.input?.payloads))),
     end: endOf(last, hasSent),
     published: publishedIn(events),
-    at: new Date(Number(last.eventTime?.seconds ?? 0) * 1000),
+    at: timeOf(last),
   };
 }
+
+const timeOf = ({ eventTime }: Event): Date =>
+  new Date(Number(eventTime?.seconds ?? 0) * 1000 + (eventTime?.nanos ?? 0) / 1e6);
 
 /** Results and failure types of `publishPost` after which the post is, or may be, on a network. */
 const live: ReadonlySet<unknown> = new Set(['published', 'post_partial', 'post_unconfirmed']);
@@ -110,17 +114,20 @@ function endOf(last: Event, hasSent: boolean): LatestRun['end'] {
   return isStopped && hasSent ? 'stopped' : 'none';
 }
 
-function publishedIn(events: readonly Event[]): string[] {
+function publishedIn(events: readonly Event[]): Published {
   const channels = new Map(
     events.map(({ eventId, activityTaskScheduledEventAttributes: scheduled }) => {
       return [String(eventId), fieldsOf(scheduled?.input?.payloads).postChannelId];
     }),
   );
-  return events.flatMap(({ activityTaskCompletedEventAttributes: done }) => {
-    const channel = channels.get(String(done?.scheduledEventId));
+  const results = events.map((event) => {
+    const { activityTaskCompletedEventAttributes: done } = event;
     const { status } = fieldsOf(done?.result?.payloads);
-    return typeof channel === 'string' && status === 'published' ? [channel] : [];
+    const channel = channels.get(String(done?.scheduledEventId));
+    const isLive = status === 'published' || status === 'unconfirmed';
+    return [isLive ? channel : '', timeOf(event).getTime()];
   });
+  return Object.fromEntries(results);
 }
 
 /** Signals can be sent by hand, with anything in them. */

@@ -3,7 +3,12 @@ import { sql } from 'kysely';
 import { isOpenChannel } from '../db/channel-status.ts';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
-import { lacksRevision, markDatabaseOlder, restoredDatabase } from '../db/restore-counter.ts';
+import {
+  lacksChange,
+  lacksResult,
+  markDatabaseOlder,
+  restoredDatabase,
+} from '../db/restore-counter.ts';
 import type { PostStatus } from '../domain/statuses.ts';
 import type { PostToSync } from '../domain/to-sync.ts';
 import { underDeadline } from './connect.ts';
@@ -23,7 +28,8 @@ type Row = {
   readonly status: PostStatus;
   readonly revision: number;
   readonly run: number;
-  readonly open: readonly string[];
+  readonly isOpen: boolean;
+  readonly isLacking: boolean;
 };
 
 export type Place = { readonly client: Client; readonly em: Em };
@@ -48,28 +54,25 @@ export async function startOnce(
   }
 }
 
-/** @throws DatabaseOlderError if the run published what the row says is still to be sent, or knows a newer revision. */
+/** @throws DatabaseOlderError if the run published what the row lacks, or knows a newer revision. */
 async function assertNotOlder(
   { client, em }: Place,
   { workspaceId, postId }: PostToSync,
 ): Promise<void> {
   const ended = await readLatestRun(client, postId);
-  // After the run ended, so the row has its result if the database is the newest.
-  const [row] = await query<Row>(
-    em,
-    sql`select p.status, p.revision, p.run, array_agg(pc.id) as open
-      from posts p join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
-      where p.id = ${postId} and p.workspace_id = ${workspaceId} and ${isOpenChannel} group by p.id`,
-  );
   if (!ended) {
     return;
   }
 
-  const { revision } = ended;
-  if (
-    (row && isOlder(row, ended)) ||
-    (await lacksRevision(em, { workspaceId, postId, revision }))
-  ) {
+  // After the run ended, so the row has its result if the database is the newest.
+  const [row] = await query<Row>(
+    em,
+    sql`select p.status, p.revision, p.run, bool_or(${isOpenChannel}) as "isOpen",
+        ${lacksChange(ended.revision)} or bool_or(${lacksResult(ended.published)}) as "isLacking"
+      from posts p join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
+      where p.id = ${postId} and p.workspace_id = ${workspaceId} group by p.id`,
+  );
+  if (row && (row.isLacking || (row.isOpen && isOlder(row, ended)))) {
     await markDatabaseOlder(em, ended.at);
     throw new DatabaseOlderError(postId, ended);
   }
@@ -79,11 +82,8 @@ async function assertNotOlder(
  * Whether the database lost the result of the run. Every change after a run's end has a higher revision than the run
  * knows. A post that ended live is sent again by a retry only, which raises `run`.
  */
-function isOlder(row: Row, { end, revision, published }: LatestRun): boolean {
-  if (row.revision > revision) {
-    return end === 'live' && row.run === 1;
-  }
-
-  const isStopped = end === 'stopped' && row.status !== 'draft';
-  return end === 'live' || isStopped || row.open.some((id) => published.includes(id));
+function isOlder(row: Row, { end, revision }: LatestRun): boolean {
+  return row.revision > revision
+    ? end === 'live' && row.run === 1
+    : end === 'live' || (end === 'stopped' && row.status !== 'draft');
 }

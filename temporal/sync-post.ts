@@ -99,7 +99,6 @@ async function notify(place: Place, post: PostToSync, searched: SearchedPost): P
       workflowId: postWorkflowId(postId),
       // Running: keep it. Closed: a retry, or a draft that was scheduled again, starts a new run of the same id.
       workflowIdConflictPolicy: 'USE_EXISTING' as const,
-      workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
       staticSummary: postSummary(searched, at),
       ...(requestId === undefined ? {} : { memo: { requestId } }),
       // Activities and deliveries inherit it, so a workspace with many posts does not delay one with few.
@@ -118,7 +117,7 @@ async function notify(place: Place, post: PostToSync, searched: SearchedPost): P
       };
       return startSearchable(client, ofPost(workspaceId, searched, at), send);
     };
-    await (isOpen || isDraft ? startOnce(place, post, start) : start({}));
+    await startOnce(place, post, start);
   }
 }
 

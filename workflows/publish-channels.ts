@@ -16,14 +16,14 @@ import type { Followed } from './schedule.ts';
  * Publishes the post on its channels concurrently, until a signal says that it changed. A channel that is being sent
  * finishes even then. Results are in the database, and `finalizePost` reads them there.
  *
- * @param published Gets the channels that were published.
+ * @param published Gets the channels that were or may be published, with the time.
  * @returns false if it was interrupted.
  */
 export async function publishUntilChange(
   input: PublishPostInput,
   post: Followed,
   { revision, targets }: Go,
-  published: Set<string>,
+  published: Map<string, number>,
 ): Promise<boolean> {
   const sending = new CancellationScope();
   post.onChange = () => sending.cancel();
@@ -39,16 +39,14 @@ export async function publishUntilChange(
   const publish = (target: Target, index: number): Promise<void> =>
     publishTo(input, target, (outcome) => {
       Object.assign(channels[index] ?? {}, outcome);
+      if (outcome.status === 'published' || outcome.status === 'unconfirmed') {
+        published.set(target.postChannelId, Date.now());
+      }
+
       show();
     });
   await sending.run(() => Promise.all(targets.map(publish)));
   post.onChange = () => undefined;
-  for (const [index, { postChannelId }] of targets.entries()) {
-    if (channels[index]?.status === 'published') {
-      published.add(postChannelId);
-    }
-  }
-
   return !sending.consideredCancelled;
 }
 

@@ -77,7 +77,7 @@ export async function publishPost(input: PublishPostInput): Promise<'published' 
  */
 async function publishWhenDue(input: PublishPostInput, post: Followed): Promise<End | null> {
   const { workspaceId, postId } = input;
-  const published = new Set<string>();
+  const published = new Map<string, number>();
   for (let claimAtMs = 0; ;) {
     await untilDue(input, post);
     if (claimAtMs > Date.now()) {
@@ -86,9 +86,8 @@ async function publishWhenDue(input: PublishPostInput, post: Followed): Promise<
     }
 
     const before = post.schedule;
-    const lost = published.size > 0 ? { published: [...published] } : {};
-    const { revision: known } = before;
-    const request = { workspaceId, postId, nowMs: Date.now(), revision: known, ...lost };
+    const lost = published.size > 0 ? { published: Object.fromEntries(published) } : {};
+    const request = { workspaceId, postId, nowMs: Date.now(), revision: before.revision, ...lost };
     const claim = await claimPost(request);
     claimAtMs = Date.now() + claimRestMs;
     if (claim.kind === 'gone') {
@@ -112,7 +111,8 @@ async function publishWhenDue(input: PublishPostInput, post: Followed): Promise<
 
     endWait();
     const isWhole = await publishUntilChange(input, post, claim, published);
-    const end = isWhole && (await finalize(input, { revision, published: [...published] }));
+    const end =
+      isWhole && (await finalize(input, { revision, published: Object.fromEntries(published) }));
     if (end && post.schedule.revision === revision) {
       return end;
     }

@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { isUnderWay } from '../../db/channel-status.ts';
 import { dueAt, isOpenPost } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
-import { lacksRevision, markDatabaseOlder, restoredDatabase } from '../../db/restore-counter.ts';
+import { lacksChange, markDatabaseOlder, restoredDatabase } from '../../db/restore-counter.ts';
 import type { WorkflowState } from '../../domain/statuses.ts';
 import { forEachLimit } from '../../runtime/concurrency.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -200,9 +200,13 @@ async function thatMayWake(
     }
 
     const em = orm.em.fork();
-    const { revision, at } = known;
-    if (await lacksRevision(em, { workspaceId, postId, revision })) {
-      await markDatabaseOlder(em, at);
+    const [lacking] = await query(
+      em,
+      sql`select from posts
+        where id = ${postId} and workspace_id = ${workspaceId} and ${lacksChange(known.revision)}`,
+    );
+    if (lacking) {
+      await markDatabaseOlder(em, known.at);
       log.error({ post: postId, workspace: workspaceId }, restoredDatabase);
     } else {
       awake.add(row);

@@ -24,10 +24,7 @@ test('a cancelled post that loses its unsent channels ends as published, with it
 
   const { status, channels } = await steps.show(post);
   t.is(status, 'published');
-  t.deepEqual(
-    channels.map((channel) => channel.status),
-    ['published'],
-  );
+  t.is(channels.map((channel) => channel.status).join(), 'published');
   t.deepEqual(await steps.events(post), ['post.published']);
 });
 
@@ -71,9 +68,6 @@ async function doubtfulDraft(t: ExecutionContext, networks: Record<'a' | 'b', Fa
   await steps.finalize(post, go);
   steps.pass(2 * minute);
   const { channels: shown } = await steps.show(post);
-  t.deepEqual(
-    shown.map(({ status }) => status),
-    ['unconfirmed', 'draft'],
-  );
+  t.is(shown.map(({ status }) => status).join(), 'unconfirmed,draft');
   return { steps, post, channels };
 }

@@ -42,10 +42,7 @@ test('a rejected post also discards the parts that continued it: a retry sends t
   t.like(await post.attempt(), { kind: 'done', status: 'failed' });
   const row = await post.row();
   t.regex(row.error ?? '', /^The codec is unknown\. /);
-  t.deepEqual(
-    (await parts()).map(({ state }) => state),
-    ['refused', 'refused'],
-  );
+  t.is((await parts()).map(({ state }) => state).join(), 'refused,refused');
 
   const em = channel.deps.orm.em.fork();
   await em.execute(`update posts set run = run + 1, status = 'publishing' where id = ?`, [
@@ -162,10 +159,7 @@ test('a comment is sent once its post is visible, and not before', async (t) => 
   channel.pass(minute);
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
   t.deepEqual(liveTexts(network), ['A film', 'First!']);
-  t.deepEqual(
-    (await parts()).map(({ state }) => state),
-    ['sent', 'sent'],
-  );
+  t.is((await parts()).map(({ state }) => state).join(), 'sent,sent');
   const row = await post.row();
   t.like(row, { status: 'published', tries: 0, sentWarning: 'It is small.' });
   t.is(network.polls, 4, 'each attempt checks the film once, and the comment once');
@@ -180,8 +174,5 @@ test('a post that the network rejects after processing gets no comment', async (
   t.like(await post.attempt(), { kind: 'done', status: 'failed', code: 'media_refused' });
   t.regex((await post.row()).error ?? '', /The codec is unknown\./);
   t.is(network.sends.length, 1);
-  t.deepEqual(
-    (await parts()).map(({ state }) => state),
-    ['refused', 'ready'],
-  );
+  t.is((await parts()).map(({ state }) => state).join(), 'refused,ready');
 });

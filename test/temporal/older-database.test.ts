@@ -14,6 +14,7 @@ import { within } from '../support/within.ts';
 
 const test = needs('temporal');
 const hour = 3_600_000;
+const at = (inMs: number) => new Date(Date.now() + inMs).toISOString();
 
 type Finalize = () => Promise<Finalized>;
 
@@ -47,28 +48,29 @@ async function halfPublished(refusal: 'for good' | 'for an hour') {
     await fakeChannel(shared(), client.workspaceId, network),
     await fakeChannel(shared(), client.workspaceId, other),
   ];
-  const at = (inMs: number) => new Date(Date.now() + inMs).toISOString();
   const post = { body: 'Hello', channel_ids, scheduled_at: at(hour) };
   const { id } = (await client.post('/posts', post)).body.post;
   const handle = temporal.client.workflow.getHandle(postWorkflowId(id));
   const run = (statement: string) =>
     orm.em.fork().execute<Record<string, string | number>[]>(statement, [id]);
+  const move = (inMs: number) => client.patch(`/posts/${id}`, { scheduled_at: at(inMs) });
   return {
     client,
     id,
     handle,
-    move: (inMs: number) => client.patch(`/posts/${id}`, { scheduled_at: at(inMs) }),
+    move,
     cancel: () => client.post(`/posts/${id}/cancel`),
-    untilHalfPublished: () =>
-      poll(
+    publishHalf: async () => {
+      await move(0);
+      await poll(
         async () => (await client.get(`/posts/${id}`)).body.post.channels,
         ([first, last]) => first.status === 'published' && last.status === 'retrying',
-      ),
+      );
+    },
     /** Returns the rows to their state before the post went out. */
     restore: async (settledAt = 'null') => {
-      await run(
-        'delete from post_parts a using post_channels pc where pc.id = a.post_channel_id and pc.post_id = ?',
-      );
+      await run(`delete from post_parts a using post_channels pc
+        where pc.id = a.post_channel_id and pc.post_id = ?`);
       await run(`update post_channels set status = 'scheduled', tries = 0, retry_at = null,
         error = null, error_code = null, url = null, published_at = null, settled_at = ${settledAt} where post_id = ?`);
       const status = settledAt === 'null' ? 'scheduled' : 'publishing';
@@ -76,9 +78,8 @@ async function halfPublished(refusal: 'for good' | 'for an hour') {
     },
     /** Schedules the draft without a signal to its workflow. */
     scheduleUnnoticed: async () => {
-      await run(
-        "update post_channels set status = 'scheduled' where status = 'draft' and post_id = ?",
-      );
+      await run(`update post_channels set status = 'scheduled'
+        where status = 'draft' and post_id = ?`);
       await run(`update posts set status = 'scheduled', scheduled_at = now() + interval '1 hour',
         revision = revision + 1, synced_revision = revision + 1 where id = ?`);
     },
@@ -111,17 +112,43 @@ async function publish(
   await handle.result().catch(() => undefined);
 }
 
-test.serial('a lost result of one channel stops the workers, and is not sent again', async (t) => {
-  const post = await halfPublished('for an hour');
-  await post.move(0);
-  await post.untilHalfPublished();
-  await post.restore();
-  await post.handle.signal('reschedule', { revision: 99, dueAt: new Date().toISOString() });
+const minuteAgo = "now() - interval '1 minute'";
+for (const settledAt of ['null', minuteAgo]) {
+  test.serial(
+    `a lost result of a channel is not sent again: settled at ${settledAt}`,
+    async (t) => {
+      const post = await halfPublished('for an hour');
+      await post.publishHalf();
+      await post.restore(settledAt);
+      await post.handle.signal('reschedule', { revision: 99, dueAt: at(0) });
 
+      t.is(await endOf(post.handle), 'post_unconfirmed');
+      t.true(await awaitsRestoreFinish(shared().orm));
+      t.is(post.sends(), 2);
+    },
+  );
+}
+
+test.serial('a cancel after a lost result makes no draft that could be sent again', async (t) => {
+  const post = await halfPublished('for an hour');
+  await post.publishHalf();
+  await post.restore();
+  await post.cancel();
   t.is(await endOf(post.handle), 'post_unconfirmed');
-  t.true(await awaitsRestoreFinish(shared().orm));
-  t.is(post.sends(), 2);
 });
+
+test.serial(
+  'a run that was cancelled, whose result was lost, proves an older database',
+  async (t) => {
+    const post = await halfPublished('for an hour');
+    await post.publishHalf();
+    await post.cancel();
+    t.is(await post.handle.result(), 'stopped');
+    await post.restore();
+    await post.scheduleUnnoticed();
+    await t.throwsAsync(post.startAnew(), { name: 'DatabaseOlderError' });
+  },
+);
 
 test.serial('a terminated workflow that had published proves an older database', async (t) => {
   const post = await halfPublished('for good');
@@ -139,7 +166,7 @@ test.serial('a terminated workflow that had published proves an older database',
 
 test.serial('a lost result of a retry after a settlement is no failure', async (t) => {
   const post = await halfPublished('for good');
-  await publish(post, (finalize) => post.restore("now() - interval '1 minute'").then(finalize));
+  await publish(post, (finalize) => post.restore(minuteAgo).then(finalize));
 
   t.is(await endOf(post.handle), 'post_unconfirmed');
   t.true(await awaitsRestoreFinish(shared().orm));
@@ -148,8 +175,7 @@ test.serial('a lost result of a retry after a settlement is no failure', async (
 test.serial('a post that is cancelled and scheduled again is no sign of a restore', async (t) => {
   const post = await halfPublished('for an hour');
   const { id, handle, move, cancel, client } = post;
-  await move(0);
-  await post.untilHalfPublished();
+  await post.publishHalf();
   await cancel();
   t.is(await handle.result(), 'stopped');
   await post.scheduleUnnoticed();

@@ -40,13 +40,8 @@ test('of concurrent workers one counts a beat, and none after the database was r
   const { orm } = await startApi(t);
   await setCount(orm, 5);
 
-  const counts = await Promise.all(
-    Array.from({ length: 5 }, () => incrementRestoreCounter(orm, 5)),
-  );
-  t.deepEqual(
-    counts.filter((count) => count !== null),
-    [6],
-  );
+  const counts = await Promise.all([1, 2, 3].map(() => incrementRestoreCounter(orm, 5)));
+  t.is(counts.filter((count) => count !== null).join(), '6');
 
   await setCount(orm, 2);
   t.is(await incrementRestoreCounter(orm, 6), null);
