@@ -70,7 +70,7 @@ function handlerOf(route: Route, deps: ApiDeps) {
         caller,
         params,
         query,
-        body: body.parse(given),
+        body: body.parse(given()),
         header,
         readMultipart: (options) => readMultipart(ctx, options),
         clientSignal: () => clientSignalOf(ctx.res),
@@ -172,7 +172,6 @@ export function clientSignalOf(response: RouterContext['res']): AbortSignal {
 }
 
 type BodyReader = {
-  /** @returns undefined for an empty body. */
   readonly read: typeof readBody;
   readonly parse: (given: unknown) => unknown;
 };
@@ -180,7 +179,7 @@ type BodyReader = {
 /** Selects how the body of a route is read, and how it is validated afterwards. */
 function bodyReader({ method, body, bodyKind, isBodyOptional, query = {} }: Route): BodyReader {
   if (bodyKind === 'multipart' || (body === undefined && method === 'get')) {
-    return { read: () => Promise.resolve(), parse: () => undefined };
+    return { read: () => Promise.resolve(() => undefined), parse: () => undefined };
   }
 
   if (body === undefined) {

@@ -11,20 +11,22 @@ type Reading = {
   readonly onLarge?: (() => void) | undefined;
 };
 
-/** Reads a JSON body; undefined if it is empty. For a duplicate field the last value counts. */
-export async function readBody(ctx: Context, reading?: Reading): Promise<unknown> {
+/**
+ * Reads a JSON body. @returns what parses it, since its values take twenty times as much memory while the call waits;
+ * undefined if it is empty. For a duplicate field the last value counts.
+ */
+export async function readBody(ctx: Context, reading?: Reading): Promise<() => unknown> {
   const { length } = ctx.request;
   if (length !== undefined && length > 0) {
     assertJson(ctx); // Before a large body of another type is read.
   }
 
   const text = await readText(ctx, reading);
-  if (text === '') {
-    return undefined;
+  if (text !== '') {
+    assertJson(ctx);
   }
 
-  assertJson(ctx);
-  return parseJson(text);
+  return () => (text === '' ? undefined : parseJson(text));
 }
 
 /** In bytes. */

@@ -34,7 +34,7 @@ export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback'
     // As a call that may wait, so that it does not take the slot of the call that its tool makes.
     const caller = (await deps.admission.admit(ctx, false, { waits: true })) as Caller;
     const onLarge = () => holdLarge(ctx, caller.workspaceId);
-    const message = await readBody(ctx, { most: mostBytes, onLarge });
+    const message = (await readBody(ctx, { most: mostBytes, onLarge }))();
     if (Array.isArray(message)) {
       throw new AppError('invalid_request', 'Send one JSON-RPC message, not a batch.');
     }

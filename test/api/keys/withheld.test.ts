@@ -142,7 +142,9 @@ test('a key for one channel cannot cancel a post that left that channel before i
   const open = await withhold({ method: 'post', path: `/posts/${post}/cancel` }, key.key);
   await untilAdmitted(key.id, 1);
   t.is((await client.patch(`/posts/${post}`, { channel_ids: [other] })).status, 200);
-  t.deepEqual((await finish(open)).slice(1), [404, 'not_found']);
+  // A body is parsed only in the turn of its call, since parsed bodies that wait fill the memory.
+  const broken = { ...open, rest: Buffer.from('[') };
+  t.deepEqual((await finish(broken)).slice(1), [404, 'not_found']);
   const [row] = await orm.em
     .fork()
     .execute<{ status: string }[]>('select status from posts where id = ?', [post]);
