@@ -13,8 +13,7 @@ import { publishQueue, type PublishPostInput } from './messages.ts';
 import type { Followed } from './schedule.ts';
 
 /**
- * Publishes the post on its channels concurrently, until a signal says that it changed. A channel that is being sent
- * finishes even then. Results are in the database, and `finalizePost` reads them there.
+ * Publishes the post on its channels concurrently, until a signal says that it changed. A send under way finishes.
  *
  * @param published Gets the channels that were or may be published, with the time.
  * @returns false if it was interrupted.

@@ -8,6 +8,7 @@ import { query } from '../../db/query.ts';
 import {
   duePosts,
   finishRestore,
+  lacksResult,
   readRestoreCounter,
   type Finished,
 } from '../../db/restore-counter.ts';
@@ -214,7 +215,8 @@ async function compareEnded(
   await forEachLimit(candidates, width, async ({ id, revision, status }) => {
     const run = await readLatestRun(client, id);
     const isEnded = run && !run.isRunning && run.revision <= (revision ?? 0);
-    if (isEnded && (status === 'failed' || !run.hasSent)) {
+    const lost = sql`select from post_channels pc where pc.post_id = ${id} and ${lacksResult(run?.published ?? {})}`;
+    if (isEnded && (status === 'draft' ? !run.hasSent : (await query(em, lost)).length === 0)) {
       whole.add(id);
     }
   });

@@ -167,10 +167,7 @@ for (const [what, [evidence, invariant]] of Object.entries(cases)) {
 
 test('the chaos suite detects an event that did not arrive, and one that was not signed', async (t) => {
   const unheard = await checkEvents(evidenceOf());
-  t.deepEqual(
-    unheard.map(({ invariant }) => invariant),
-    ['events missing'],
-  );
+  t.is(unheard.map(({ invariant }) => invariant).join(), 'events missing');
 
   const headers = {
     'service-event-id': 'e1',
@@ -183,8 +180,5 @@ test('the chaos suite detects an event that did not arrive, and one that was not
     data: { post: { id: 'p1', status: 'published' } },
   });
   const unsigned = await checkEvents(evidenceOf({ events: [{ headers, body, answered: 204 }] }));
-  t.deepEqual(
-    unsigned.map(({ invariant }) => invariant),
-    ['events changed or not signed'],
-  );
+  t.is(unsigned.map(({ invariant }) => invariant).join(), 'events changed or not signed');
 });

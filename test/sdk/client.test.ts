@@ -184,14 +184,8 @@ test('a list gives a page when awaited and everything when iterated', async (t) 
   }
 
   const list = punctual.posts.list({ limit: 2, sort: 'created_at', order: 'asc' });
-  t.deepEqual(
-    (await list).posts.map(({ body }) => body),
-    ['a', 'b'],
-  );
-  t.deepEqual(
-    (await allOf(list)).map(({ body }) => body),
-    ['a', 'b', 'c'],
-  );
+  t.is((await list).posts.map(({ body }) => body).join(), 'a,b');
+  t.is((await allOf(list)).map(({ body }) => body).join(), 'a,b,c');
   t.is((await allOf(punctual.events.list({ limit: 1 }))).length, 0);
   t.deepEqual(await list.catch(() => null), await list.finally(() => null));
   const csv = punctual.analytics.posts({ format: 'csv' });

@@ -1,4 +1,5 @@
 import type { FinalizeRequest, Finalized } from '../../activities/finalize-post.ts';
+import { completeRestore } from '../../cli/admin/installation.ts';
 import { awaitsRestoreFinish } from '../../db/restore-counter.ts';
 import { syncPost } from '../../temporal/sync-post.ts';
 import { postWorkflowId } from '../../workflows/messages.ts';
@@ -170,6 +171,20 @@ test.serial('a lost result of a retry after a settlement is no failure', async (
 
   t.is(await endOf(post.handle), 'post_unconfirmed');
   t.true(await awaitsRestoreFinish(shared().orm));
+});
+
+test.serial('"restore finish" doubts a lost result that a later settlement showed', async (t) => {
+  const { orm, temporal } = shared();
+  const post = await halfPublished('for good');
+  await publish(post, (finalize) => finalize());
+  await post.restore(minuteAgo);
+  await orm.em.fork().execute("update posts set status = 'failed' where id = ?", [post.id]);
+  const failed = "update post_channels set status = 'failed' where post_id = ?";
+  await orm.em.fork().execute(failed, [post.id]);
+
+  await t.throwsAsync(post.startAnew(), { name: 'DatabaseOlderError' });
+  await completeRestore(orm, temporal.client, new Date(Date.now() - hour));
+  t.is((await post.client.finalPost(post.id)).outcome, 'unconfirmed');
 });
 
 test.serial('a post that is cancelled and scheduled again is no sign of a restore', async (t) => {
