@@ -61,6 +61,8 @@ export function createApp(deps: ApiDeps): Koa {
   ];
   app
     .use(limitPipelined)
+    // For clients that read nothing of their answer.
+    .use(({ res }, next) => next().then(() => void res.setTimeout(deps.media.stallMs)))
     .use(requestId)
     .use(logRequests(deps.log))
     .use(drainUnreadBody)
@@ -85,7 +87,6 @@ const limitPipelined: Middleware = async ({ req: { socket }, res }, next) => {
   const count = (change: number) => (unanswered.get(socket) ?? 0) + change;
   unanswered.set(socket, count(1));
   res.once('close', () => unanswered.set(socket, count(-1)));
-  // HTTP libraries send one request at a time.
   await (count(0) > mostPipelined ? socket.destroy() : next());
 };
 

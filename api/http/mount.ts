@@ -82,7 +82,6 @@ function handlerOf(route: Route, deps: ApiDeps) {
     ctx.status = answer.status;
     ctx.set(answer.headers ?? {});
     ctx.body = answer.body;
-    ctx.res.setTimeout(deps.media.stallMs);
   };
 }
 

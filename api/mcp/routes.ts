@@ -21,7 +21,7 @@ import { createConcurrencyLimit } from '../rate-limits/limiter.ts';
 /** Limit of a message, in bytes. The library checks each field of it, which costs 3 ms for a thousand. */
 const mostBytes = 512 * 1024;
 
-type McpDeps = Pick<ApiDeps, 'admission' | 'publicUrl' | 'log' | 'media'>;
+type McpDeps = Pick<ApiDeps, 'admission' | 'publicUrl' | 'log'>;
 
 /** The tools for language models, without sessions. @param handle The API, which they call with the client's key. */
 export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback']>): Router {
@@ -56,7 +56,6 @@ export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback'
     ctx.status = answer.status;
     ctx.set(Object.fromEntries(answer.headers));
     ctx.body = Buffer.from(await answer.arrayBuffer()); // A string takes twice as much until it is sent.
-    ctx.res.setTimeout(deps.media.stallMs);
   });
 }
 

@@ -211,7 +211,6 @@ for (const path of ['/api/v1/posts/ID', '/mcp']) {
       t.is((await other.get('/posts')).status, 200);
       t.is((await client.post('/posts/validate', { body: 'x' })).status, 200);
     }
-
     t.false(isOver);
     for (const call of calls) {
       call.destroy();
