@@ -117,7 +117,10 @@ const restoredRevision = sql`greatest(revision, extract(epoch from now() - times
 export const lacksChange = (known: number): RawBuilder<boolean> =>
   sql`(revision < ${known}::int and ${known}::int < ${restoredRevision})`;
 
-/** When channels of a post were published, or in doubt, as its workflow knows: in milliseconds since 1970, by row id. */
+/**
+ * When the attempts began after which a channel was published or in doubt, as the post's workflow knows: in milliseconds
+ * since 1970, by row id. The result may reach Temporal after a person has settled it.
+ */
 export type Published = Readonly<Record<string, number>>;
 
 /** SQL: the channel `pc` is among them, and the database lost that. Only a later settlement takes it back. */

@@ -115,17 +115,13 @@ function endOf(last: Event, hasSent: boolean): LatestRun['end'] {
 }
 
 function publishedIn(events: readonly Event[]): Published {
-  const channels = new Map(
-    events.map(({ eventId, activityTaskScheduledEventAttributes: scheduled }) => {
-      return [String(eventId), fieldsOf(scheduled?.input?.payloads).postChannelId];
-    }),
-  );
-  const results = events.map((event) => {
-    const { activityTaskCompletedEventAttributes: done } = event;
+  const byId = new Map(events.map((event) => [String(event.eventId), event]));
+  const results = events.map(({ activityTaskCompletedEventAttributes: done }) => {
     const { status } = fieldsOf(done?.result?.payloads);
-    const channel = channels.get(String(done?.scheduledEventId));
+    const begun = byId.get(String(done?.scheduledEventId)) ?? {};
+    const { input } = begun.activityTaskScheduledEventAttributes ?? {};
     const isLive = status === 'published' || status === 'unconfirmed';
-    return [isLive ? channel : '', timeOf(event).getTime()];
+    return [isLive ? fieldsOf(input?.payloads).postChannelId : '', timeOf(begun).getTime()];
   });
   return Object.fromEntries(results);
 }

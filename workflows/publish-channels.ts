@@ -15,7 +15,7 @@ import type { Followed } from './schedule.ts';
 /**
  * Publishes the post on its channels concurrently, until a signal says that it changed. A send under way finishes.
  *
- * @param published Gets the channels that were or may be published, with the time.
+ * @param published Gets the channels that were or may be published, with the time at which the attempts began.
  * @returns false if it was interrupted.
  */
 export async function publishUntilChange(
@@ -25,6 +25,7 @@ export async function publishUntilChange(
   published: Map<string, number>,
 ): Promise<boolean> {
   const sending = new CancellationScope();
+  const begunAtMs = Date.now();
   post.onChange = () => sending.cancel();
   if (post.schedule.revision > revision) {
     sending.cancel(); // The signal arrived during the claim.
@@ -39,7 +40,7 @@ export async function publishUntilChange(
     publishTo(input, target, (outcome) => {
       Object.assign(channels[index] ?? {}, outcome);
       if (outcome.status === 'published' || outcome.status === 'unconfirmed') {
-        published.set(target.postChannelId, Date.now());
+        published.set(target.postChannelId, begunAtMs);
       }
 
       show();

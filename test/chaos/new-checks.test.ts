@@ -72,10 +72,7 @@ test('the chaos suite detects a post that was late while another server hung', (
     return { ...given, disturbances, plan: { ...given.plan, serverOutages: [hang] } };
   };
   const late = checkOthersOnTime(evidence(dueMs + 20_000));
-  t.deepEqual(
-    late.map(({ invariant }) => invariant),
-    ['late while another server hung'],
-  );
+  t.is(late.map(({ invariant }) => invariant).join(), 'late while another server hung');
   t.deepEqual(checkOthersOnTime(evidence(dueMs + 500)), []);
   // A worker died just before.
   t.deepEqual(checkOthersOnTime(evidence(dueMs + 20_000, [dueMs - 1000])), []);

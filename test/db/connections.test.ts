@@ -223,10 +223,7 @@ test('connections without responses are replaced, in a transaction or not', asyn
     here.orm.em.fork().execute('select 1'),
     here.orm.em.fork().transactional((em) => em.execute('select 1')),
   ]);
-  t.deepEqual(
-    silent.map(({ status }) => status),
-    ['rejected', 'rejected'],
-  );
+  t.is(silent.map(({ status }) => status).join(), 'rejected,rejected');
   await mustServe(t, here);
 
   for (let round = 0; round < 2; round += 1) {

@@ -7,7 +7,7 @@ import { newClient } from '../support/client.ts';
 import { beforeTests } from '../support/kit.ts';
 import { endOf } from '../support/end-of.ts';
 import { needs } from '../support/needs.ts';
-import { fails, fakeNetwork, fakeNetworks } from '../support/networks.ts';
+import { cannotTell, fails, fakeNetwork, fakeNetworks } from '../support/networks.ts';
 import { poll } from '../support/poll.ts';
 import { startApi, startWorkers } from '../support/punctual.ts';
 import { fakeChannel } from '../support/seed.ts';
@@ -22,11 +22,19 @@ type Finalize = () => Promise<Finalized>;
 /** What a test does when a post's workflow records its end for the first time, by the post's id. */
 const atTheEnd = new Map<string, (finalize: Finalize) => Promise<Finalized>>();
 
+/** What a test does before Temporal has the result of a channel in doubt, by the post's id. */
+const whenInDoubt = new Map<string, () => Promise<unknown>>();
+
 const shared = beforeTests(test, async (scope) => {
   const punctual = await startApi(scope, { networks: fakeNetworks });
   await startWorkers(scope, punctual, {
-    adapt: ({ finalizePost, ...activities }) => ({
+    adapt: ({ finalizePost, publishChannel, ...activities }) => ({
       ...activities,
+      publishChannel: async (request) => {
+        const outcome = await publishChannel(request);
+        await (outcome.status === 'unconfirmed' && whenInDoubt.get(request.postId)?.());
+        return outcome;
+      },
       finalizePost: (request: FinalizeRequest) => {
         const step = atTheEnd.get(request.postId);
         atTheEnd.delete(request.postId);
@@ -45,11 +53,8 @@ async function halfPublished(refusal: 'for good' | 'for an hour') {
   const [network, other] = [fakeNetwork(), fakeNetwork()];
   const busy = fails('network_unavailable', { retryAtMs: Date.now() + hour });
   other.fates.push(refusal === 'for good' ? fails('content_refused') : busy);
-  const channel_ids = [
-    await fakeChannel(shared(), client.workspaceId, network),
-    await fakeChannel(shared(), client.workspaceId, other),
-  ];
-  const post = { body: 'Hello', channel_ids, scheduled_at: at(hour) };
+  const channels = [network, other].map((one) => fakeChannel(shared(), client.workspaceId, one));
+  const post = { body: 'Hello', channel_ids: await Promise.all(channels), scheduled_at: at(hour) };
   const { id } = (await client.post('/posts', post)).body.post;
   const handle = temporal.client.workflow.getHandle(postWorkflowId(id));
   const run = (statement: string) =>
@@ -59,6 +64,7 @@ async function halfPublished(refusal: 'for good' | 'for an hour') {
     client,
     id,
     handle,
+    network,
     move,
     cancel: () => client.post(`/posts/${id}/cancel`),
     publishHalf: async () => {
@@ -200,4 +206,18 @@ test.serial('a post that is cancelled and scheduled again is no sign of a restor
   t.is((await client.finalPost(id)).status, 'published');
   t.false(await awaitsRestoreFinish(shared().orm));
   t.is(post.sends(), 3);
+});
+
+test.serial('a settlement before Temporal has the result is no sign of a restore', async (t) => {
+  const { client, id, network, move } = await halfPublished('for good');
+  network.fates.push({ kind: 'vanished' });
+  network.blind = cannotTell;
+  whenInDoubt.set(id, async () => {
+    const [{ channel_id }] = (await client.get(`/posts/${id}`)).body.post.channels;
+    await client.post(`/posts/${id}/settle`, { channel_id, url: null });
+  });
+  await move(0);
+
+  t.is((await client.finalPost(id)).outcome, 'failed');
+  t.false(await awaitsRestoreFinish(shared().orm));
 });

@@ -141,14 +141,8 @@ test('a post that was cancelled midway and rescheduled is sent only to the chann
 
   const final = await client.finalPost(id);
   t.is(final.status, 'published');
-  t.deepEqual(
-    slow.live.map(({ text }) => text),
-    ['Hello'],
-  );
-  t.deepEqual(
-    other.live.map(({ text }) => text),
-    ['Better'],
-  );
+  t.is(slow.live.map(({ text }) => text).join(), 'Hello');
+  t.is(other.live.map(({ text }) => text).join(), 'Better');
   t.deepEqual(
     final.channels.map(({ channel_id, body }) => [channel_id, body]),
     [

@@ -58,10 +58,7 @@ test('an equal post from another client is a duplicate, and never becomes ours',
 test('there is no lookup before a post, and a lookup reads one page', async (t) => {
   const { proxy, connection } = await onBrokenLine(t);
   const { prepared } = await publish(x, connection, partsOf('Hi'));
-  t.deepEqual(
-    proxy.seen.map(({ method }) => method),
-    ['POST'],
-  );
+  t.is(proxy.seen.map(({ method }) => method).join(), 'POST');
   await x.reconcile(connection, nextStep(x, prepared, []));
   t.is(proxy.seen.length, 2);
   t.true(proxy.seen[1]?.path.includes('since_id='));
