@@ -36,7 +36,7 @@ const keysWith = (condition: string): string => `
   from api_keys k join workspaces w on w.id = k.workspace_id
   where ${condition} and ${isUsableKey} and w.deleted_at is null`;
 
-const findKeys = { name: 'authenticate', text: keysWith('k.hash = any($1::text[])') };
+const findKeys = { name: 'authenticate', text: keysWith('k.hash in (select unnest($1::text[]))') };
 const findRights = { name: 'rights', text: keysWith('k.id = $1') };
 
 /** Operators call seldom, so each call records its use. */
