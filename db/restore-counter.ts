@@ -118,15 +118,21 @@ export const lacksChange = (known: number): RawBuilder<boolean> =>
   sql`(revision < ${known}::int and ${known}::int < ${restoredRevision})`;
 
 /**
- * When the attempts began after which a channel was published or in doubt, as the post's workflow knows: in milliseconds
- * since 1970, by row id. The result may reach Temporal after a person has settled it.
+ * Results after which channels of a post are, or may be, live, as its workflow knows, with the time at which the attempts
+ * began, in milliseconds since 1970: by row id. A result may reach Temporal after a person has settled it.
  */
-export type Published = Readonly<Record<string, number>>;
+export type Published = Readonly<Record<string, { readonly status: string; readonly at: number }>>;
 
-/** SQL: the channel `pc` is among them, and the database lost that. Only a later settlement takes it back. */
+/**
+ * SQL: the database lost one of them of the post `p`. Only a later settlement takes one back, for a row that is missing
+ * one of any channel, and only the row of a channel that was in doubt can be removed since.
+ */
 export const lacksResult = (published: Published): RawBuilder<boolean> =>
-  sql`(pc.status not in ('published', 'unconfirmed') and
-    coalesce(pc.settled_at, '-infinity') < to_timestamp((${JSON.stringify(published)}::jsonb ->> pc.id::text)::float8 / 1000))`;
+  sql`exists (select from jsonb_each(${JSON.stringify(published)}::jsonb) known
+    left join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id and pc.id::text = known.key
+    where coalesce(pc.status not in ('published', 'unconfirmed'), known.value->>'status' = 'published')
+      and not exists (select from post_channels s where s.post_id = p.id and s.workspace_id = p.workspace_id
+        and s.id = coalesce(pc.id, s.id) and s.settled_at >= to_timestamp((known.value->>'at')::float8 / 1000)))`;
 
 /**
  * Makes a restored database safe to use, in the caller's transaction. Channels that may have been published since the
@@ -225,9 +231,7 @@ export async function doubtLostResult(
   { workspaceId, postId }: Readonly<Record<'workspaceId' | 'postId', string>>,
   published: Published,
 ): Promise<boolean> {
-  const isLost = sql`p.id = ${postId} and p.workspace_id = ${workspaceId} and exists (
-    select from post_channels pc
-    where pc.post_id = p.id and pc.workspace_id = p.workspace_id and ${lacksResult(published)})`;
+  const isLost = sql`p.id = ${postId} and p.workspace_id = ${workspaceId} and ${lacksResult(published)}`;
   const isDoubted = Object.keys(published).length > 0 && (await doubtPosts(em, isLost)) > 0;
   if (isDoubted) {
     await openDoubtedParts(em);

@@ -116,12 +116,13 @@ function endOf(last: Event, hasSent: boolean): LatestRun['end'] {
 
 function publishedIn(events: readonly Event[]): Published {
   const byId = new Map(events.map((event) => [String(event.eventId), event]));
-  const results = events.map(({ activityTaskCompletedEventAttributes: done }) => {
+  const results = events.flatMap(({ activityTaskCompletedEventAttributes: done }) => {
     const { status } = fieldsOf(done?.result?.payloads);
     const begun = byId.get(String(done?.scheduledEventId)) ?? {};
     const { input } = begun.activityTaskScheduledEventAttributes ?? {};
     const isLive = status === 'published' || status === 'unconfirmed';
-    return [isLive ? fieldsOf(input?.payloads).postChannelId : '', timeOf(begun).getTime()];
+    const known = { status, at: timeOf(begun).getTime() };
+    return isLive ? [[fieldsOf(input?.payloads).postChannelId, known]] : [];
   });
   return Object.fromEntries(results);
 }

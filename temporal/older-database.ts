@@ -1,6 +1,7 @@
 import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
 import { sql } from 'kysely';
 import { isOpenChannel } from '../db/channel-status.ts';
+import type { Post } from '../db/entities/posts.ts';
 import type { Em } from '../db/orm.ts';
 import { query } from '../db/query.ts';
 import {
@@ -9,7 +10,6 @@ import {
   markDatabaseOlder,
   restoredDatabase,
 } from '../db/restore-counter.ts';
-import type { PostStatus } from '../domain/statuses.ts';
 import type { PostToSync } from '../domain/to-sync.ts';
 import { underDeadline } from './connect.ts';
 import { readLatestRun, type LatestRun } from './latest-run.ts';
@@ -24,13 +24,7 @@ class DatabaseOlderError extends Error {
   }
 }
 
-type Row = {
-  readonly status: PostStatus;
-  readonly revision: number;
-  readonly run: number;
-  readonly isOpen: boolean;
-  readonly isLacking: boolean;
-};
+type Row = Pick<Post, 'status' | 'revision' | 'run'> & Record<'isOpen' | 'isLacking', boolean>;
 
 export type Place = { readonly client: Client; readonly em: Em };
 type Policy = { readonly workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE' };
@@ -68,7 +62,7 @@ async function assertNotOlder(
   const [row] = await query<Row>(
     em,
     sql`select p.status, p.revision, p.run, bool_or(${isOpenChannel}) as "isOpen",
-        ${lacksChange(ended.revision)} or bool_or(${lacksResult(ended.published)}) as "isLacking"
+        ${lacksChange(ended.revision)} or ${lacksResult(ended.published)} as "isLacking"
       from posts p join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
       where p.id = ${postId} and p.workspace_id = ${workspaceId} group by p.id`,
   );

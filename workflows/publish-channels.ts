@@ -7,6 +7,7 @@ import {
 } from '@temporalio/workflow';
 import type { Go, Target } from '../activities/claim-post.ts';
 import type { Activities } from '../activities/index.ts';
+import type { Published } from '../db/restore-counter.ts';
 import { startDeliveries } from './deliver-webhook.ts';
 import { channelLabel, publishingDetails, type ChannelDetails } from './details.ts';
 import { publishQueue, type PublishPostInput } from './messages.ts';
@@ -22,10 +23,10 @@ export async function publishUntilChange(
   input: PublishPostInput,
   post: Followed,
   { revision, targets }: Go,
-  published: Map<string, number>,
+  published: Map<string, Published[string]>,
 ): Promise<boolean> {
   const sending = new CancellationScope();
-  const begunAtMs = Date.now();
+  const at = Date.now();
   post.onChange = () => sending.cancel();
   if (post.schedule.revision > revision) {
     sending.cancel(); // The signal arrived during the claim.
@@ -40,7 +41,7 @@ export async function publishUntilChange(
     publishTo(input, target, (outcome) => {
       Object.assign(channels[index] ?? {}, outcome);
       if (outcome.status === 'published' || outcome.status === 'unconfirmed') {
-        published.set(target.postChannelId, begunAtMs);
+        published.set(target.postChannelId, { status: outcome.status, at });
       }
 
       show();

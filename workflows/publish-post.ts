@@ -7,6 +7,7 @@ import {
 } from '@temporalio/workflow';
 import type { FinalizeRequest } from '../activities/finalize-post.ts';
 import type { Activities } from '../activities/index.ts';
+import type { Published } from '../db/restore-counter.ts';
 import { claimed, interrupted } from '../domain/post-schedule.ts';
 import type { EndedOutcome } from '../domain/statuses.ts';
 import { startDeliveries } from './deliver-webhook.ts';
@@ -77,7 +78,7 @@ export async function publishPost(input: PublishPostInput): Promise<'published' 
  */
 async function publishWhenDue(input: PublishPostInput, post: Followed): Promise<End | null> {
   const { workspaceId, postId } = input;
-  const published = new Map<string, number>();
+  const published = new Map<string, Published[string]>();
   for (let claimAtMs = 0; ;) {
     await untilDue(input, post);
     if (claimAtMs > Date.now()) {
@@ -115,10 +116,6 @@ async function publishWhenDue(input: PublishPostInput, post: Followed): Promise<
       isWhole && (await finalize(input, { revision, published: Object.fromEntries(published) }));
     if (end && post.schedule.revision === revision) {
       return end;
-    }
-
-    if (end) {
-      published.clear(); // The post was retried since.
     }
 
     post.schedule = interrupted(post.schedule);

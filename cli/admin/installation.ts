@@ -215,7 +215,7 @@ async function compareEnded(
   await forEachLimit(candidates, width, async ({ id, revision, status }) => {
     const run = await readLatestRun(client, id);
     const isEnded = run && !run.isRunning && run.revision <= (revision ?? 0);
-    const lost = sql`select from post_channels pc where pc.post_id = ${id} and ${lacksResult(run?.published ?? {})}`;
+    const lost = sql`select from posts p where p.id = ${id} and ${lacksResult(run?.published ?? {})}`;
     if (isEnded && (status === 'draft' ? !run.hasSent : (await query(em, lost)).length === 0)) {
       whole.add(id);
     }

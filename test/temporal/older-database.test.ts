@@ -136,6 +136,27 @@ for (const settledAt of ['null', minuteAgo]) {
   );
 }
 
+test.serial('a channel whose result was lost is not sent as another row of the post', async (t) => {
+  const { client, id, network, move, publishHalf, restore } = await halfPublished('for an hour');
+  const { channels } = (await client.get(`/posts/${id}`)).body.post;
+  const channel_ids = channels.map((one: { channel_id: string }) => one.channel_id);
+  await publishHalf();
+  await restore();
+  await client.patch(`/posts/${id}`, { channel_ids: channel_ids.slice(1) });
+  await client.patch(`/posts/${id}`, { channel_ids });
+  await move(0);
+
+  t.is((await client.finalPost(id)).outcome, 'unconfirmed');
+  t.is(network.sends.length, 1);
+
+  await shared().orm.em.fork().execute('update installation set behind_since = null');
+  for (const channel_id of channel_ids) {
+    await client.post(`/posts/${id}/settle`, { channel_id, url: null });
+  }
+  await client.post(`/posts/${id}/retry`);
+  t.is((await client.finalPost(id)).outcome, 'published');
+});
+
 test.serial('a cancel after a lost result makes no draft that could be sent again', async (t) => {
   const post = await halfPublished('for an hour');
   await post.publishHalf();

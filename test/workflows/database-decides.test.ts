@@ -175,8 +175,5 @@ test('a post that was cancelled and rescheduled goes out at its new time, even i
   await client.patch(`/posts/${post}`, { body: 'Better', schedule_in_minutes: 0 });
 
   t.is((await client.finalPost(post)).status, 'published');
-  t.deepEqual(
-    network.live.map(({ text }) => text),
-    ['Better'],
-  );
+  t.is(network.live.map(({ text }) => text).join(), 'Better');
 });

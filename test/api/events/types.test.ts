@@ -123,10 +123,7 @@ test('an endpoint for all events gets each of a post, signed as it can be read, 
     new Set(deliveries.map(({ post_id: post }: { post_id: string }) => post)),
     new Set([id]),
   );
-  t.deepEqual(
-    some.arrived.map(({ headers }) => headers['service-event-type']),
-    ['post.published'],
-  );
+  t.is(some.arrived.map(({ headers }) => headers['service-event-type']).join(), 'post.published');
 });
 
 test('a channel that retries is an event once for each problem, not for each attempt', async (t) => {

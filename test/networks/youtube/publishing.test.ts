@@ -222,10 +222,7 @@ test('an edit of the options between two attempts does not change a video whose 
 
   const edited = prepared.map((part) => Object.assign(part, { options: { title: 'Another' } }));
   await sendStep(youtubeNetwork, connection, nextStep(youtubeNetwork, edited, []));
-  t.deepEqual(
-    (await look.uploads()).map(({ snippet }) => snippet?.title),
-    ['A film'],
-  );
+  t.is((await look.uploads()).map(({ snippet }) => snippet?.title).join(), 'A film');
 });
 
 const odd: readonly { what: string; status: number; range?: string; accepted: 'no' | 'unknown' }[] =
