@@ -1,3 +1,4 @@
+import { createServer, type Server } from 'node:http';
 import { finished } from 'node:stream/promises';
 import Koa, { type Middleware } from 'koa';
 import { AppError } from '../domain/errors.ts';
@@ -14,6 +15,7 @@ import { eventRoutes } from './events/routes.ts';
 import { docsRouter } from './docs/routes.ts';
 import { healthRouter } from './health/routes.ts';
 import { answerBroken, answerErrors, failureLog, resetBroken } from './http/errors.ts';
+import { JoinedRequest } from './http/joined-body.ts';
 import { logRequests } from './http/log-requests.ts';
 import { fixedPaths, mount } from './http/mount.ts';
 import type { Route } from './http/route.ts';
@@ -137,12 +139,11 @@ const longestGoodbyeMs = 10_000;
 /** Listens; exits the process when that fails. @returns a function that ends when open requests are answered. */
 export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void> {
   const { log } = deps;
-  const server = createApp(deps).listen(port, host, () => {
+  const server = createHttpServer(deps).listen(port, host, () => {
     const bound = server.address();
     const chosen = typeof bound === 'object' && bound ? bound.port : port;
     log.info({ version, address: `http://${host}:${chosen}` }, 'listening');
   });
-  configure(server);
   server.on('error', (error) => {
     log.fatal({ error: describeError(error) }, `cannot listen on ${host}:${port}`);
     process.exit(1);
@@ -156,8 +157,6 @@ export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void
   };
 }
 
-type Server = ReturnType<ReturnType<typeof createApp>['listen']>;
-
 /** Limit of a request and of its answer, in milliseconds: 200 MB over a slow line, and a download by URL, take long. */
 const longestMs = 30 * 60_000;
 
@@ -167,12 +166,13 @@ const mostConnections = 4096;
 /** How long headers may take, in milliseconds; Node looks every 30 s. Silent clients must not hold all connections. */
 const longestHeadersMs = 10_000;
 
-export function configure(server: Server): void {
+export function createHttpServer(deps: ApiDeps): Server {
+  const server = createServer({ IncomingMessage: JoinedRequest }, createApp(deps).callback());
   server.maxConnections = mostConnections;
   server.maxHeadersCount = mostHeaders + 1; // Node drops the others.
   server.keepAliveTimeout = idleMs;
   server.headersTimeout = longestHeadersMs;
   server.requestTimeout = longestMs;
   server.timeout = longestMs;
-  server.on('clientError', answerBroken);
+  return server.on('clientError', answerBroken);
 }

@@ -241,9 +241,7 @@ export const networkRoutes: Route[] = [
     errors: ['invalid_channel_ids'],
     handle: async ({ caller, query: { channel_id: id } }, deps) => ({
       status: 200,
-      body: {
-        networks: id === undefined ? all(deps) : await ofChannel(deps, caller, id),
-      },
+      body: { networks: id === undefined ? all(deps) : await ofChannel(deps, caller, id) },
     }),
   }),
 ];

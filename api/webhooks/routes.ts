@@ -92,10 +92,7 @@ export const webhookRoutes: Route[] = [
     answers: {
       200: {
         description: `The endpoint and its newest ${newest} deliveries, each with its newest attempts. Older ones: \`GET /webhooks/{id}/deliveries\`.`,
-        schema: record({
-          webhook: endpointSchema,
-          deliveries: listOf(deliverySchema),
-        }),
+        schema: record({ webhook: endpointSchema, deliveries: listOf(deliverySchema) }),
       },
     },
     handle: async ({ caller: { workspaceId }, params: { id = '' } }, deps) => {
@@ -175,10 +172,7 @@ export const webhookRoutes: Route[] = [
     query: deliveriesQuery,
     answers: ok(
       'A page of deliveries, with their newest attempts. `next_cursor` is null at the end.',
-      record({
-        deliveries: listOf(deliverySchema),
-        next_cursor: nullable(text),
-      }),
+      record({ deliveries: listOf(deliverySchema), next_cursor: nullable(text) }),
     ),
     handle: async ({ caller, params: { id = '' }, query }, deps) => ({
       status: 200,

@@ -174,11 +174,7 @@ const dialect: Dialect<XrpcError> = {
     },
     { status: 403, code: 'permission_missing', saying: 'does not permit this' },
     { status: 429, code: 'rate_limited', limit: limitIn },
-    {
-      status: [400, 409, 413, 415, 422],
-      on: 'upload',
-      ...refusedFile,
-    },
+    { status: [400, 409, 413, 415, 422], on: 'upload', ...refusedFile },
     {
       status: 400,
       on: 'create',

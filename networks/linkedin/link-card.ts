@@ -11,15 +11,7 @@ import { bringImage } from './uploads.ts';
 
 const cardSchema = having({
   /** Source: https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api */
-  article: nullable(
-    having(
-      { source: text, title: text },
-      {
-        description: text,
-        thumbnail: text,
-      },
-    ),
-  ),
+  article: nullable(having({ source: text, title: text }, { description: text, thumbnail: text })),
   warnings: listOf(text),
 });
 export type LinkCard = Value<typeof cardSchema>;

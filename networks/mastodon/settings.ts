@@ -100,10 +100,7 @@ export async function instanceOf(
 /** The limits are checked one by one, so that an invalid one does not hide the others. */
 const limitsSchema = mayHave({ statuses: mapOf(anything), media_attachments: mapOf(anything) });
 
-const instanceSchema = mayHave({
-  domain: anything,
-  configuration: limitsSchema,
-});
+const instanceSchema = mayHave({ domain: anything, configuration: limitsSchema });
 
 type Instance = Value<typeof instanceSchema>;
 

@@ -27,9 +27,7 @@ const preparedSchema = having(
     sinceId: idSchema,
     mediaCount: count,
   },
-  {
-    isDoubted: flag,
-  },
+  { isDoubted: flag },
 );
 
 type Prepared = Value<typeof preparedSchema>;

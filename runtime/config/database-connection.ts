@@ -92,11 +92,7 @@ function tlsOf(own: URLSearchParams, mode: Exclude<Mode, 'disable'>, address: st
 
   const ca = root === 'system' ? undefined : fileOf(own, 'sslrootcert');
   const host = URL.parse(address)?.hostname.replace(/^\[|\]$/gv, '');
-  const files = {
-    ca,
-    cert: fileOf(own, 'sslcert'),
-    key: fileOf(own, 'sslkey'),
-  };
+  const files = { ca, cert: fileOf(own, 'sslcert'), key: fileOf(own, 'sslkey') };
   return {
     ...(host ? { host } : {}),
     ...checksOf(mode, ca !== undefined),

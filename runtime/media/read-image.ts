@@ -18,9 +18,7 @@ export async function readImage(filePath: string): Promise<PictureFacts | FileRe
     .metadata()
     .catch(() => null);
   if (!image || !(image.width > 0) || !(image.height > 0)) {
-    return {
-      refusal: 'The file begins like an image but cannot be read as one.',
-    };
+    return { refusal: 'The file begins like an image but cannot be read as one.' };
   }
 
   const { width, height } = image.autoOrient;

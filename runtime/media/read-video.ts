@@ -12,9 +12,7 @@ import type { FileRefusal, PictureFacts } from './inspector.ts';
 
 /** Reads a video's tables. Decodes nothing. */
 export async function readVideo(filePath: string): Promise<PictureFacts | FileRefusal> {
-  const unreadable = {
-    refusal: 'The file begins like a video but cannot be read as one.',
-  };
+  const unreadable = { refusal: 'The file begins like a video but cannot be read as one.' };
   try {
     const input = new Input({
       source: new FilePathSource(filePath),
@@ -22,9 +20,7 @@ export async function readVideo(filePath: string): Promise<PictureFacts | FileRe
     });
     const track = await input.getPrimaryVideoTrack();
     if (!track) {
-      return {
-        refusal: 'The file begins like a video but has no video track.',
-      };
+      return { refusal: 'The file begins like a video but has no video track.' };
     }
 
     const facts = {

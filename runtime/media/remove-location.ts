@@ -24,11 +24,7 @@ export function removeLocation(filePath: string, metadata: Metadata): void {
   if (clean) {
     const bytes = readFileSync(filePath);
     const before = crc32(bytes);
-    const end = clean({
-      bytes,
-      orientation,
-      hasLocation: hasLocation(metadata),
-    });
+    const end = clean({ bytes, orientation, hasLocation: hasLocation(metadata) });
     if (end < bytes.length || crc32(bytes) !== before) {
       writeFileSync(filePath, bytes.subarray(0, end));
     }

@@ -28,11 +28,7 @@ const limited = ({ cpuSeconds, dataMb }: ProgramBounds): string =>
   ].join('; ');
 
 /** One thread per pool: the program has one task, and each thread reserves memory. */
-const env = {
-  MALLOC_ARENA_MAX: '1',
-  UV_THREADPOOL_SIZE: '1',
-  VIPS_CONCURRENCY: '1',
-};
+const env = { MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1', VIPS_CONCURRENCY: '1' };
 
 /** Signals that end it at a limit or in a crash. */
 const limitSignals = new Set<NodeJS.Signals | undefined>([

@@ -19,10 +19,7 @@ export type SmallerImage = {
  * Each image takes a processor and up to a gigabyte. Workspaces alternate, with one image each at a time, so that many
  * images of one workspace delay another workspace by one image.
  */
-const enter = createFairQueue({
-  all: availableParallelism() > 3 ? 2 : 1,
-  each: 1,
-});
+const enter = createFairQueue({ all: availableParallelism() > 3 ? 2 : 1, each: 1 });
 
 /** Large images take up to 90 s, so they have a queue of their own, and photos do not wait for them. */
 const enterLarge = createFairQueue({ all: 1, each: 1 });

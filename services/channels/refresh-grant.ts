@@ -97,9 +97,7 @@ async function requestNewGrant(
     throw new NetworkError(
       'internal',
       `This service has no way to refresh access to ${platform}.`,
-      {
-        accepted: 'no',
-      },
+      { accepted: 'no' },
     );
   }
 

@@ -37,11 +37,7 @@ function scriptedTemporal(stateOf: (id: string) => WorkflowState) {
   };
   const workflows = { ofPost: of, ofDelivery: of, ofRemoval: of, knownOfPost: async () => null };
   const sweepIn = (inMs = 0) =>
-    sweepOnce({
-      ...sweeps.punctual.deps,
-      workflows,
-      now: () => new Date(Date.now() + inMs),
-    });
+    sweepOnce({ ...sweeps.punctual.deps, workflows, now: () => new Date(Date.now() + inMs) });
   return { asked, sweepIn };
 }
 

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { composeActivities, type ActivityDeps } from '../../activities/deps.ts';
 import type { Activities } from '../../activities/index.ts';
-import { configure, createApp } from '../../api/app.ts';
+import { createHttpServer } from '../../api/app.ts';
 import type { ApiDeps } from '../../api/deps.ts';
 import { createAdmission, type Admission } from '../../api/http/admission.ts';
 import { createPool } from '../../api/http/authenticate.ts';
@@ -123,12 +124,12 @@ export async function startApi(t: ExecutionContext, options: ApiOptions = {}): P
   // The product's 30 s would fail when many tests upload files on a slow machine.
   const inspector = createInspector({ waitMs: 300_000, timeoutMs: 300_000 });
   t.teardown(() => inspector.close());
-  const app = createApp({
+  const server = createHttpServer({
     ...api.deps,
     media: { ...api.deps.media, inspector, ...media },
     networks: { ...api.deps.networks, ...connecting },
   });
-  const url = await listen(t, app, options.port);
+  const url = await listen(t, server, options.port);
   const { callsOf } = api.deps.admission;
   return { orm, databaseUrl, temporal, temporalEnv, secretKey, deps, url, mediaDir, callsOf };
 }
@@ -157,13 +158,8 @@ function configFor(databaseUrl: string, options: ApiOptions): Config {
 }
 
 /** @returns its address. */
-async function listen(
-  t: ExecutionContext,
-  app: ReturnType<typeof createApp>,
-  port = 0,
-): Promise<string> {
-  const server = app.listen(port, '127.0.0.1');
-  configure(server);
+async function listen(t: ExecutionContext, server: Server, port = 0): Promise<string> {
+  server.listen(port, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   t.teardown(async () => {
     server.closeAllConnections();

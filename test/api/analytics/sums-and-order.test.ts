@@ -73,13 +73,7 @@ test('metrics and sums that were not read yet are null and their post is counted
   t.like(posts[0].channels[0], { metrics: null, metrics_updated_at: null });
   t.deepEqual(posts[0].totals, unread);
   t.deepEqual(posts[1].channels[0].metrics, { likes: 3 });
-  t.deepEqual(totals, {
-    ...nothing,
-    posts: 2,
-    posts_without_metrics: 1,
-    likes: 3,
-    engagement: 3,
-  });
+  t.deepEqual(totals, { ...nothing, posts: 2, posts_without_metrics: 1, likes: 3, engagement: 3 });
   const { totals: ofMastodon } = await fetchAnalytics(`${january}&platform=mastodon`);
   t.deepEqual(ofMastodon, { posts: 1, posts_without_metrics: 1, ...unread });
 });

@@ -90,9 +90,7 @@ export const posts: readonly BadField[] = [
   ...each(
     'video',
     [{ privacy: 'secret' }, { privacy: 'Public' }, { privacy: '' }, { privacy: 1 }],
-    {
-      place: '/video/privacy',
-    },
+    { place: '/video/privacy' },
   ),
   ...each('video', [{ made_for_kids: 'yes' }, { made_for_kids: 0 }, { made_for_kids: null }], {
     place: '/video/made_for_kids',
@@ -146,10 +144,7 @@ export const webhooks: readonly BadField[] = [
   ...each(
     'events',
     [[''], ['post.*'], ['post.sent'], ['Post.Failed'], ['__proto__'], ['toString']],
-    {
-      code: 'invalid_events',
-      place: '/events/0',
-    },
+    { code: 'invalid_events', place: '/events/0' },
   ),
   ...each('events', [[]], { code: 'invalid_events' }),
   ...each('description', [1, true, [], {}, 'x'.repeat(501), 'a\0', 'a\ud800']),

@@ -81,11 +81,7 @@ test('a network without threads gets the texts as one post, with a warning on it
   const { client, channels } = await workspace();
   const thread = ['First part', 'Second part'];
   const ids = [channels.linkedin, channels.mastodon, channels.x, channels.bluesky];
-  const reply = await client.post('/posts', {
-    thread,
-    channel_ids: ids,
-    schedule_in_minutes: 60,
-  });
+  const reply = await client.post('/posts', { thread, channel_ids: ids, schedule_in_minutes: 60 });
   t.is(reply.status, 201);
   const [linkedin, mastodon, x, bluesky] = reply.body.post.channels;
   t.regex(linkedin.warning, /thread/v);

@@ -83,9 +83,7 @@ test('a key for drafts cannot make a post go out, nor change one that will', asy
     await drafts.post(`/channels/${channel}/reconnect`, { retry_posts: true }),
     await (
       await keyWith(all, { scopes: ['channels'] })
-    ).post(`/channels/${channel}/reconnect`, {
-      retry_posts: true,
-    }),
+    ).post(`/channels/${channel}/reconnect`, { retry_posts: true }),
   ]) {
     t.is(reply.body.code, 'scope_missing', JSON.stringify(reply.body));
   }

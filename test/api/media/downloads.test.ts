@@ -93,10 +93,7 @@ test('at most four files are downloaded at a time', async (t) => {
 });
 
 test('one invalid file refuses all, and is named', async (t) => {
-  const { refused } = await begin(t, {
-    '/a.png': await picture(),
-    '/b.png': Buffer.from('b'),
-  });
+  const { refused } = await begin(t, { '/a.png': await picture(), '/b.png': Buffer.from('b') });
 
   await refused(['/a.png', '/b.png', '/a.png?2'], 1, /neither an image/v);
 });
