@@ -10,6 +10,7 @@ import {
 import { duplexPair } from 'node:stream';
 import { Router, type RouterContext } from '@koa/router';
 import { AppError } from '../../domain/errors.ts';
+import { createKeyedSemaphore } from '../../runtime/concurrency.ts';
 import { describeError } from '../../runtime/logger.ts';
 import type { ClientOptions } from '../../sdk/src/index.ts';
 import type { Caller } from '../../services/context.ts';
@@ -21,6 +22,9 @@ import { createConcurrencyLimit } from '../rate-limits/limiter.ts';
 /** Limit of a message, in bytes. The library checks each field of it, which costs 3 ms for a thousand. */
 const mostBytes = 512 * 1024;
 
+/** Messages of a workspace at a time, since the values of one take 1 MB while its tool waits for its turn. */
+const mostParsed = 10;
+
 type McpDeps = Pick<ApiDeps, 'admission' | 'publicUrl' | 'log'>;
 
 /** The tools for language models, without sessions. @param handle The API, which they call with the client's key. */
@@ -29,16 +33,13 @@ export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback'
   let callApi: ReturnType<typeof inProcess> | undefined;
   // Apart from the API's slots, because the tool's call takes one of those.
   const holdLarge = createConcurrencyLimit(1, 'of this workspace with a large message');
+  const enter = createKeyedSemaphore(mostParsed);
   return new Router().post('/mcp', async (ctx) => {
     ctx.set('Cache-Control', 'no-store');
     // As a call that may wait, so that it does not take the slot of the call that its tool makes.
     const caller = (await deps.admission.admit(ctx, false, { waits: true })) as Caller;
     const onLarge = () => holdLarge(ctx, caller.workspaceId);
-    const message = (await readBody(ctx, { most: mostBytes, onLarge }))();
-    if (Array.isArray(message)) {
-      throw new AppError('invalid_request', 'Send one JSON-RPC message, not a batch.');
-    }
-
+    const parse = await readBody(ctx, { most: mostBytes, onLarge });
     await untilFirst(ctx.res);
     opened ??= openHandler(deps);
     callApi ??= inProcess(handle());
@@ -52,18 +53,28 @@ export function mcpRouter(deps: McpDeps, handle: () => ReturnType<Koa['callback'
       maxRetries: 0, // The model decides whether to wait for a limit.
       fetch: callApi(ctx),
     };
-    const answer = await handler(requestOf(ctx), message, api);
-    ctx.status = answer.status;
-    ctx.set(Object.fromEntries(answer.headers));
-    ctx.body = Buffer.from(await answer.arrayBuffer()); // A string takes twice as much until it is sent.
+    const signal = clientSignalOf(ctx.res);
+    const leave = await enter(caller.workspaceId, signal);
+    try {
+      const message = parse();
+      if (Array.isArray(message)) {
+        throw new AppError('invalid_request', 'Send one JSON-RPC message, not a batch.');
+      }
+
+      const answer = await handler(requestOf(ctx, signal), message, api);
+      ctx.status = answer.status;
+      ctx.set(Object.fromEntries(answer.headers));
+      ctx.body = Buffer.from(await answer.arrayBuffer()); // A string takes twice as much until it is sent.
+    } finally {
+      leave();
+    }
   });
 }
 
 /** The body is read already, within its limits. */
-function requestOf(ctx: RouterContext): Request {
+function requestOf(ctx: RouterContext, signal: AbortSignal): Request {
   // As a trusted proxy forwards the host.
   const headers = { ...(ctx.headers as Record<string, string>), host: ctx.host };
-  const signal = clientSignalOf(ctx.res);
   return new Request('http://punctual.local/mcp', { method: 'POST', headers, signal });
 }
 

@@ -103,9 +103,7 @@ const cases: Readonly<Record<string, Case>> = {
   'post /analytics/refresh': at(
     () => '/analytics/refresh',
     [],
-    ({ failed }) => ({
-      post_id: failed,
-    }),
+    ({ failed }) => ({ post_id: failed }),
   ),
   'post /webhooks': at(
     () => '/webhooks',

@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import test from 'ava';
 import { ca, fileServer } from '../api/media/support/file-server.ts';
 import { newClient } from '../support/client.ts';
@@ -125,6 +125,29 @@ test('a client that hangs up ends the call of its tool, and the next one has its
   await left.promise;
   const next = async () => (await send(punctual.url, key, calling('list_posts', {}))).body;
   t.regex(await poll<string>(next, (body) => !body.includes('same time')), /"posts":\[\]/v);
+});
+
+test('a message is read only while fewer than ten others of its workspace are under way', async (t) => {
+  const files = await fileServer(t);
+  const punctual = await startApi(t, { temporalEnv: noTemporal, ca, allowPorts: [files.port] });
+  const client = await newClient(punctual);
+  const asked: ServerResponse[] = [];
+  const url = files.newSite({ '/slow': (_, answer) => asked.push(answer) }).at('/slow');
+  const upload = (at: number) => calling('upload_from_url', { url, idempotency_key: `${at}` });
+  const calls = Array.from({ length: 10 }, (_, at) => send(punctual.url, client.key, upload(at)));
+  await poll(
+    () => asked.length,
+    (count) => count === 10,
+  );
+  const { key } = (await client.post('/keys', { name: 'x', scopes: ['posts:read'] })).body.key;
+  let isRead = false;
+  const last = send(punctual.url, key, '{').finally(() => (isRead = true));
+  const used = async () => (await client.get('/keys')).body.keys.at(-1).last_used_at;
+  await poll(used, (at) => at !== null);
+  t.false(isRead);
+  asked.forEach((answer) => answer.writeHead(404).end());
+  t.is((await last).status, 400);
+  await Promise.all(calls);
 });
 
 test('the log names calls without their arguments and keys, and an API without a database answers 503', async (t) => {

@@ -270,10 +270,7 @@ test('a check finds whether a member or a page still gives access', async (t) =>
     });
   const person = { remoteId: 'urn:li:person:sandboxDemo', displayName: 'Demo' };
   t.deepEqual(await checked(person.remoteId), person);
-  const page = {
-    remoteId: 'urn:li:organization:1000',
-    displayName: 'Demo Page',
-  };
+  const page = { remoteId: 'urn:li:organization:1000', displayName: 'Demo Page' };
   t.deepEqual(await checked(page.remoteId), page);
   const [wrong, noRole] = [
     checked(person.remoteId, 'nobodys'),

@@ -26,11 +26,7 @@ for (const [status, reason, message] of [
     proxy.plan(begins, { kind: 'refused', answer: google(status, reason, message) });
     const attempt = publish(youtubeNetwork, connection, await filmParts(['Hi']));
     const error = await t.throwsAsync(attempt, { instanceOf: NetworkError });
-    t.like(error, {
-      code: 'rate_limited',
-      accepted: 'no',
-      limit: 'network',
-    });
+    t.like(error, { code: 'rate_limited', accepted: 'no', limit: 'network' });
     t.is(error.retryAtMs, nextPacificMidnight(Date.now()));
     t.false(error.message.includes('<'));
     t.deepEqual(await look.uploads(), []);
