@@ -81,7 +81,7 @@ export function createApp(deps: ApiDeps): Koa {
   return app;
 }
 
-/** Requests that a connection sends before it reads an answer, and headers of one: they wait in memory with 80 kB. */
+/** Most requests of a connection that wait for an answer, and most headers of one. Together they take up to 80 kB. */
 const [mostPipelined, mostHeaders] = [4, 100];
 const unanswered = new WeakMap<object, number>();
 

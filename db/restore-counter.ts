@@ -124,8 +124,8 @@ export const lacksChange = (known: number): RawBuilder<boolean> =>
 export type Published = Readonly<Record<string, { readonly status: string; readonly at: number }>>;
 
 /**
- * SQL: the database lost one of them of the post `p`. Only a later settlement takes one back, for a row that is missing
- * one of any channel, and only the row of a channel that was in doubt can be removed since.
+ * SQL: the database lost one of these results of the post `p`. A later settlement of the channel takes its result back;
+ * if the post no longer has the channel, one of any channel does. Of these, an edit removes only unconfirmed channels.
  */
 export const lacksResult = (published: Published): RawBuilder<boolean> =>
   sql`exists (select from jsonb_each(${JSON.stringify(published)}::jsonb) known

@@ -85,7 +85,7 @@ function handlerOf(route: Route, deps: ApiDeps) {
   };
 }
 
-/** Answers of reads may have megabytes (10 kB for networks, which a tool reads within a turn), and changes wait for locks. */
+/** Reads may return megabytes, and changes wait for locks. `/networks` is small, and a tool reads it within a turn. */
 const takesTurn = ({ method, path, isForOperators }: Route): boolean =>
   isForOperators !== true && /^get (?!\/networks)|^\w+ \/posts/v.test(`${method} ${path}`);
 

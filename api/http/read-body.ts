@@ -13,8 +13,8 @@ type Reading = {
 };
 
 /**
- * Reads a JSON body. @returns what parses it, since its values take twenty times as much memory while the call waits;
- * undefined if it is empty. For a duplicate field the last value counts.
+ * Reads a JSON body. For a duplicate field the last value counts. @returns a function that parses it, or returns
+ * undefined if it is empty. A call that waits keeps the text, since the values take twenty times as much memory.
  */
 export async function readBody(ctx: Context, reading?: Reading): Promise<() => unknown> {
   const { length } = ctx.request;

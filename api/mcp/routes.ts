@@ -22,7 +22,7 @@ import { createConcurrencyLimit } from '../rate-limits/limiter.ts';
 /** Limit of a message, in bytes. The library checks each field of it, which costs 3 ms for a thousand. */
 const mostBytes = 512 * 1024;
 
-/** Messages of a workspace at a time, since the values of one take 1 MB while its tool waits for its turn. */
+/** Most parsed messages of a workspace. The values of one may take 1 MB while its tool waits for its turn. */
 const mostParsed = 10;
 
 type McpDeps = Pick<ApiDeps, 'admission' | 'publicUrl' | 'log'>;
