@@ -22,6 +22,7 @@ export class Owner {
   /** How many reconnects were made, and how many posts were retried after them. */
   mended = 0;
   resent = 0;
+  readonly doomed: OwnerDeps['doomed'];
   readonly #deps: OwnerDeps;
   readonly #own: readonly ChaosChannel[];
   readonly #underWay = new Set<string>();
@@ -29,6 +30,7 @@ export class Owner {
 
   constructor(deps: OwnerDeps) {
     this.#deps = deps;
+    this.doomed = deps.doomed;
     this.#own = deps.channels.filter(
       ({ id, reconnect }) => reconnect !== null && !deps.doomed.has(id),
     );

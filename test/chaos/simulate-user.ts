@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PostView } from '../../domain/post-view.ts';
+import type { ChannelResult, PostView } from '../../domain/post-view.ts';
 import { cancel, create, move, remove, retry, type Stage } from './change-post.ts';
-import { mendedIn } from './owner.ts';
+import { mendedIn, type Owner } from './owner.ts';
 import { newHistory, type PostHistory } from './post-history.ts';
 import { showPost } from './parts/calls.ts';
 import type { PlannedFault, PostPlan, Step } from './plan/post-plan.ts';
@@ -63,7 +63,7 @@ async function untilEnded(stage: Stage, history: PostHistory): Promise<PostView 
       return null;
     }
 
-    if (acts === history.acts.length && hasEnded(post, history)) {
+    if (acts === history.acts.length && (hasEnded(post, history) || isStuck(post, stage.owner))) {
       history.endedAtMs = Date.now();
       return post;
     }
@@ -110,6 +110,14 @@ const isAtRest = ({ status, channels }: PostView, { restores }: PostHistory): bo
     channels.some(
       ({ status: channel, error_code: code }) => channel === 'draft' || code === 'cancelled',
     ));
+
+/** The network cannot say whether it has the post, as nobody reconnects these accounts. The product asks for a day. */
+const isStuck = ({ channels }: PostView, { doomed }: Owner): boolean => {
+  const open = channels.filter(({ status }) => busy.has(status));
+  const isLost = ({ status, error_code: code, channel_id: id }: ChannelResult) =>
+    status === 'retrying' && code === 'access_lost' && doomed.has(id);
+  return open.length > 0 && open.every(isLost);
+};
 
 const busy: ReadonlySet<string> = new Set(['scheduled', 'publishing', 'retrying']);
 

@@ -76,18 +76,22 @@ function saysOther(sent: Sent): boolean {
   }
 
   // A restored database lacks the posts that were published since its backup.
-  return history.restores === 0 && result.status !== 'unconfirmed' && isComplete(sent);
+  return history.restores === 0 && !isInDoubt(result) && isComplete(sent);
 }
 
 /** A user settles a post at the server of its channel, which is a proxy. */
 const pageOf = (url: string | null | undefined): string | null =>
   url ? new URL(url).pathname : null;
 
-/** Part of it is public and the API does not show it. An unconfirmed channel asks a person to check. */
+/** The API says that it does not know whether the network has the post. */
+const isInDoubt = ({ status, error_code: code }: Sent['result']): boolean =>
+  status === 'unconfirmed' || (status === 'retrying' && code === 'access_lost');
+
+/** Part of it is public and the API does not show it. A channel in doubt asks a person to check. */
 const isHidden = ({ result, found, history }: Sent): boolean =>
   history.restores === 0 &&
   found.length > 0 &&
-  result.status !== 'unconfirmed' &&
+  !isInDoubt(result) &&
   result.url === null &&
   !`${result.error} ${result.warning}`.includes('http');
 
