@@ -140,7 +140,7 @@ export type ConnectField = {
 };
 
 /**
- * - `denied`: the person declined.
+ * - `denied`: the person declined, or allowed another account than the one named before.
  * - `expired`: the response came too late, or was already used.
  * - `misconfigured`: the network does not accept our registration; the operator has to fix it.
  * - `unsupported`: the server lacks support for something that is needed.

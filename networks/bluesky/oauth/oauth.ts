@@ -213,6 +213,6 @@ async function accountOf(
 function refuseOther({ did }: StoredFlow, { remoteId, handle }: Account): void {
   if (did !== null && did !== remoteId) {
     const message = `You allowed the account @${handle}, but named another one before. Start again with the right one.`;
-    throw new OauthError('no_account', message);
+    throw new OauthError('denied', message);
   }
 }
