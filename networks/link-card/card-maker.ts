@@ -142,11 +142,7 @@ function why(error: unknown): string {
     return 'is too large';
   }
 
-  if (error instanceof EgressError && error.code === 'invalid_response') {
-    return `could not be fetched: ${error.message.replace(/\.$/v, '')}`;
-  }
-
-  return error instanceof EgressError && error.code === 'blocked_destination'
-    ? 'is at an address that this service may not reach'
+  return error instanceof EgressError
+    ? `could not be fetched: ${error.message.replace(/\.$/v, '')}`
     : 'could not be fetched in time';
 }

@@ -120,11 +120,11 @@ const failures: readonly [what: string, answer: RequestListener, says: RegExp][]
         .write('<title>'),
     /it is too large\.$/v,
   ],
-  ['breaks off', (request) => request.socket.destroy(), /could not be fetched in time\.$/v],
+  ['breaks off', (request) => request.socket.destroy(), /fetched: The connection was closed/v],
   [
     'leads to another host of this machine',
     (_, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
-    /at an address that this service may not reach\.$/v,
+    /could not be fetched: .+\.$/v,
   ],
 ];
 for (const [what, answer, says] of failures) {
