@@ -94,7 +94,7 @@ export const editRoute = route.patch('/posts/{id}', {
   scope: 'posts:write',
   summary: 'Edit or reschedule a draft or a scheduled post',
   description:
-    'Only the fields that are sent change, each as a whole; null clears a field whose schema allows it. `thread` replaces the files of its later parts too. A channel that has the post, or may have it, stays; another one that leaves the post loses its `channel_bodies`, `channel_media` and `channel_options`, with a `warning`. A post that is scheduled afterwards needs the scope `posts:publish` too.',
+    'Only the fields that are sent change, each as a whole; null clears a field whose schema allows it. `thread` replaces the files of its later parts too. A channel that has the post, or may have it, stays; another one loses its `channel_bodies`, `channel_media` or `channel_options` when it leaves the post, or when the sent field leaves it out, with a `warning`. A post that is scheduled afterwards needs the scope `posts:publish` too.',
   body: editPostSchema,
   bodyExamples: {
     reschedule: { summary: 'Another time', value: { scheduled_at: '2027-03-02T09:00:00Z' } },

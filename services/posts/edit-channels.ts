@@ -62,7 +62,7 @@ export async function editChannels(em: Em, { post, channels }: WholePost, input:
 
 export type EditedChannels = Awaited<ReturnType<typeof editChannels>>;
 
-const withDefaults = (channel: ChosenChannel, options: ChosenChannel['options'] = null) => ({
+export const withDefaults = (channel: ChosenChannel, options: ChosenChannel['options'] = null) => ({
   ...channel,
   options,
 });

@@ -26,7 +26,7 @@ import {
   requestWarnings,
   type PostContent,
 } from './content.ts';
-import { editChannels, writeChannels, type EditedChannels } from './edit-channels.ts';
+import { editChannels, withDefaults, writeChannels, type EditedChannels } from './edit-channels.ts';
 import { assertNoneDeleted, editPostMedia, type EditedMedia } from './edit-media.ts';
 import { editedLabels, withExternalId } from './labels.ts';
 import { filesOfChannels } from './post-media.ts';
@@ -201,11 +201,23 @@ const movedTo = (
       ]
     : [];
 
-/** Warnings about channels that leave the post with content of their own, or stay although the request omits them. */
+const ownFields = [
+  ['channel_bodies', 'overrides'],
+  ['channel_media', 'channelFiles'],
+  ['channel_options', 'options'],
+] as const;
+
+/** Warnings about channels that lose content of their own, or stay in the post although the request omits them. */
 const notesOnChannels = (
-  { removed, kept }: EditedChannels,
-  { channel_ids: channelIds }: PostInput,
+  { removed, kept, ...before }: EditedChannels,
+  { channel_ids: channelIds, ...sent }: PostInput,
 ): ContentFault[] => [
+  ...ownFields.flatMap(([field, own]) => {
+    const stay = Object.keys(sent[field] ?? before[own]);
+    const lost = Object.keys(before[own]).filter((id) => !stay.includes(id));
+    const message = `The edit replaced the ${field} of all channels, also of ${lost.join(', ')}.`;
+    return lost.length > 0 ? [plainFault(message, 'other', `/${field}`)] : [];
+  }),
   ...removed.flatMap(({ row: { channelId, body, media, options } }) => {
     const own = { channel_bodies: body, channel_media: media, channel_options: options };
     const fields = Object.entries(own).flatMap(([field, value]) => (value === null ? [] : [field]));
@@ -233,12 +245,7 @@ async function editContent(
   const isOpen = new Set(channels.open.map(({ id }) => id));
   const others = [...channels.kept.values()]
     .filter(({ account }) => !isOpen.has(account.id))
-    .map(({ row, account: { id, platform, handle } }) => ({
-      id,
-      platform,
-      handle,
-      options: row.defaults,
-    }));
+    .map(({ row, account }) => withDefaults(account, row.defaults));
   const all = [...others, ...channels.open];
   const sent = assertOptionsOf(deps.rules, all, input.channel_options);
   const { body, thread, video } = post;

@@ -67,7 +67,7 @@ const validationAnswer = (answer: Validation, timezone: string | undefined): Ans
 export const edit = command({
   brief: 'Changes a draft or scheduled post',
   description:
-    'Changes a draft or scheduled post. What is not given stays. --body replaces a thread, and --thread a text. A local --at without --timezone is in the time zone of the post, or in yours if it has none.',
+    'Changes a draft or scheduled post. What is not given stays; --options replaces those of all channels. --body replaces a thread, and --thread a text. A local --at without --timezone is in the time zone of the post, or in yours if it has none.',
   examples: ['post edit POST --at "friday 18:00"', 'post edit POST --body "Another text"'],
   args: { post: 'Id of the post' },
   flags: contentFlags,
