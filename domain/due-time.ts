@@ -79,7 +79,7 @@ const faults: readonly (readonly [RegExp, string])[] = [
   [/^\d{4}-\d\d-\d\d[Tt]\d:/v, 'needs an hour of two digits'],
   [
     /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d/v,
-    'must end with Z or an offset such as +01:00, or beside timezone with the time',
+    'has something other than Z or an offset such as +01:00 after the time',
   ],
 ];
 

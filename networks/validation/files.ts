@@ -166,10 +166,10 @@ function aspectFault({ width, height }: AttachmentFacts, kind: FileKind): Fault 
     return { unknown: 'what shape', limit };
   }
 
-  const isNarrow = width > height * maxAspect || height > width * maxAspect;
+  const is = width > height ? 'is too wide' : 'is too narrow';
   const actual = `is ${width} × ${height}`;
   const aspect = Math.max(width, height) / Math.min(width, height);
-  return isNarrow ? { is: 'is too narrow', limit, actual, numbers: [maxAspect, aspect] } : null;
+  return aspect > maxAspect ? { is, limit, actual, numbers: [maxAspect, aspect] } : null;
 }
 
 function durationFault(file: AttachmentFacts, kind: FileKind): Fault | null {

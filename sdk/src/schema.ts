@@ -2309,7 +2309,7 @@ export interface components {
             channel_media?: {
                 [key: string]: components["schemas"]["NewPostChannelMediaValueItem"][];
             } | null;
-            /** @description Files of the media library, in order. In a thread they belong to the first part, unless that part has its own `media_ids`. */
+            /** @description Files of the media library, in order. In a thread they belong to the first part, which must not name files too. */
             media_ids?: string[] | null;
             /** @description By media id: alt text for a file of the post, or of its thread's first part, for this post only. Other files use their alt text from the library. */
             alt_texts?: {
@@ -2456,7 +2456,7 @@ export interface components {
             channel_media?: {
                 [key: string]: components["schemas"]["PostEditChannelMediaValueItem"][];
             } | null;
-            /** @description Files of the media library, in order. In a thread they belong to the first part, unless that part has its own `media_ids`. */
+            /** @description Files of the media library, in order. In a thread they belong to the first part, which must not name files too. */
             media_ids?: string[] | null;
             /** @description By media id: alt text for a file of the post, or of its thread's first part, for this post only. Other files use their alt text from the library. */
             alt_texts?: {

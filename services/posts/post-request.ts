@@ -108,7 +108,7 @@ const postFields = {
   media_ids: {
     ...mediaIds,
     description:
-      'Files of the media library, in order. In a thread they belong to the first part, unless that part has its own `media_ids`.',
+      'Files of the media library, in order. In a thread they belong to the first part, which must not name files too.',
   },
   alt_texts: {
     ...altTexts,

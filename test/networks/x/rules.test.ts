@@ -142,11 +142,11 @@ test("a video's aspect ratio may be from 1:3 to 3:1", (t) => {
   x.takes(t, filesOf(video({ width: 900, height: 300 })));
   x.takes(t, filesOf(video({ width: 300, height: 900 })));
   const limit = 'for X: a video may be shaped from 1:3 to 3:1, and this is';
-  for (const [width, height] of [
-    [901, 300],
-    [300, 901],
+  for (const [width, height, what] of [
+    [901, 300, 'wide'],
+    [300, 901, 'narrow'],
   ] as const) {
-    const sentence = `"clip.mp4" is too narrow ${limit} ${width} × ${height}.`;
+    const sentence = `"clip.mp4" is too ${what} ${limit} ${width} × ${height}.`;
     x.refuses(t, filesOf(video({ width, height })), sentence);
   }
 });
