@@ -30,14 +30,14 @@ async function shrink(): Promise<SmallerImage | null> {
   // First frame only, without metadata, which may contain the location.
   const image = sharp(from, { ...decoding, limitInputPixels }).autoOrient();
   const keepsAlpha = (await image.metadata()).hasAlpha && isOpaque !== 'true';
+  let mostPromising = Infinity;
   for (const [longest, quality] of attempts) {
     const side = Math.min(longest, Number(maxSide));
-    const resized = image.clone().resize({
-      width: side,
-      height: side,
-      fit: 'inside',
-      withoutEnlargement: true,
-    });
+    if (side > mostPromising) {
+      continue; // Each size of a noisy picture takes seconds.
+    }
+
+    const resized = image.clone().resize(side, side, { fit: 'inside', withoutEnlargement: true });
     const encoded = keepsAlpha
       ? resized.webp({ quality })
       : resized.flatten({ background: '#ffffff' }).jpeg({ quality });
@@ -47,6 +47,9 @@ async function shrink(): Promise<SmallerImage | null> {
       const { width, height } = info;
       return { type: keepsAlpha ? 'image/webp' : 'image/jpeg', width, height };
     }
+
+    const fits = Math.max(info.width, info.height) * Math.sqrt(Number(maxBytes) / data.length);
+    mostPromising = Math.max(600, fits * 1.5);
   }
 
   return null;
