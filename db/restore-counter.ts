@@ -125,14 +125,15 @@ export type Published = Readonly<Record<string, { readonly status: string; reado
 
 /**
  * SQL: the database lost one of these results of the post `p`. A later settlement of the channel takes its result back;
- * if the post no longer has the channel, one of any channel does. Of these, an edit removes only unconfirmed channels.
+ * if the post no longer has the channel, one of any channel does, which only the audit log still shows.
  */
 export const lacksResult = (published: Published): RawBuilder<boolean> =>
   sql`exists (select from jsonb_each(${JSON.stringify(published)}::jsonb) known
     left join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id and pc.id::text = known.key
     where coalesce(pc.status not in ('published', 'unconfirmed'), known.value->>'status' = 'published')
-      and not exists (select from post_channels s where s.post_id = p.id and s.workspace_id = p.workspace_id
-        and s.id = coalesce(pc.id, s.id) and s.settled_at >= to_timestamp((known.value->>'at')::float8 / 1000)))`;
+      and coalesce(case when pc.id is null then (select max(a.at) from audit_log a where a.object_id = p.id
+          and a.workspace_id = p.workspace_id and a.action = 'post.settled') else pc.settled_at end, '-infinity')
+        < to_timestamp((known.value->>'at')::float8 / 1000))`;
 
 /**
  * Makes a restored database safe to use, in the caller's transaction. Channels that may have been published since the
@@ -188,6 +189,8 @@ export async function finishRestore(
  * @param which SQL: condition on the post `p`. @returns the number of channels that become unconfirmed.
  */
 async function doubtPosts(em: Em, which: RawBuilder<unknown>): Promise<number> {
+  // Before the statement that reads the channels, so that it sees those of an edit under way.
+  await query(em, sql`select from posts p where ${which} order by id for update`);
   const [failed] = await query<{ channels: number }>(
     em,
     sql`with doubtful as materialized (

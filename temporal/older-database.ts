@@ -66,7 +66,7 @@ async function assertNotOlder(
       from posts p join post_channels pc on pc.post_id = p.id and pc.workspace_id = p.workspace_id
       where p.id = ${postId} and p.workspace_id = ${workspaceId} group by p.id`,
   );
-  if (row && (row.isLacking || (row.isOpen && isOlder(row, ended)))) {
+  if (row?.isOpen && (row.isLacking || isOlder(row, ended))) {
     await markDatabaseOlder(em, ended.at);
     throw new DatabaseOlderError(postId, ended);
   }
