@@ -77,10 +77,7 @@ const faults: readonly (readonly [RegExp, string])[] = [
   [/^\d{4}-\d\d-\d\d$/v, 'is a day without a time'],
   [/^\d{4}-\d\d-\d\d +\d/v, 'needs a T between date and time'],
   [/^\d{4}-\d\d-\d\d[Tt]\d:/v, 'needs an hour of two digits'],
-  [
-    /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d/v,
-    'has something other than Z or an offset such as +01:00 after the time',
-  ],
+  [/^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d/v, 'has an ending other than Z or an offset such as +01:00'],
 ];
 
 /** Says what a `scheduled_at` lacks, with an example. */

@@ -202,9 +202,9 @@ const movedTo = (
     : [];
 
 const ownFields = [
-  ['channel_bodies', 'overrides'],
-  ['channel_media', 'channelFiles'],
-  ['channel_options', 'options'],
+  ['channel_bodies', 'overrides', 'body'],
+  ['channel_media', 'channelFiles', 'media'],
+  ['channel_options', 'options', 'options'],
 ] as const;
 
 /** Warnings about channels that lose content of their own, or stay in the post although the request omits them. */
@@ -218,10 +218,9 @@ const notesOnChannels = (
     const message = `The edit replaced the ${field} of all channels, also of ${lost.join(', ')}.`;
     return lost.length > 0 ? [plainFault(message, 'other', `/${field}`)] : [];
   }),
-  ...removed.flatMap(({ row: { channelId, body, media, options } }) => {
-    const own = { channel_bodies: body, channel_media: media, channel_options: options };
-    const fields = Object.entries(own).flatMap(([field, value]) => (value === null ? [] : [field]));
-    const message = `Channel ${channelId} left the post, and lost its ${fields.join(', ')}.`;
+  ...removed.flatMap(({ row }) => {
+    const fields = ownFields.flatMap(([field, , own]) => (row[own] === null ? [] : [field]));
+    const message = `Channel ${row.channelId} left the post, and lost its ${fields.join(', ')}.`;
     return fields.length > 0 ? [plainFault(message, 'other', '/channel_ids')] : [];
   }),
   ...[...kept.values()]

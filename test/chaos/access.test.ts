@@ -7,8 +7,6 @@ import { checkStatuses } from './check/statuses.ts';
 import type { SeenRefresh } from './networks/refreshes.ts';
 import type { Platform } from './plan/platforms.ts';
 
-// Each test breaks one thing that the check must find.
-
 const refresh = (askedAtMs: number, change: Partial<SeenRefresh> = {}): SeenRefresh => ({
   channel: 0,
   token: 'first',

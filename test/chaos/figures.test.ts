@@ -4,8 +4,6 @@ import { evidenceOf } from './check/good-evidence.ts';
 import type { Evidence } from './check/evidence.ts';
 import type { SeenFigures } from './watch-figures.ts';
 
-// Each test breaks one thing that the check must find.
-
 const seenAt = (ms: number, metrics: Readonly<Record<string, number>>): SeenFigures => ({
   postId: 'p',
   channelId: 'c',

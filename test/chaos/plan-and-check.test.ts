@@ -5,12 +5,9 @@ import { dueMs, evidenceOf, found } from './check/good-evidence.ts';
 import { checkNetworks } from './check/on-networks.ts';
 import { checkEnds, checkStatuses } from './check/statuses.ts';
 import { checkTimes } from './check/times.ts';
-import { openJournal } from './parts/journal.ts';
 import { faultTitles, type Fault } from './plan/faults.ts';
 import { makePlan } from './plan/make-plan.ts';
-import { untilAllCameAbout } from './plan/plan-anew.ts';
 import type { ChaosPlan } from './plan/post-plan.ts';
-import { countFaults, isShort } from './report.ts';
 
 const seeds = Array.from({ length: 40 }, (_, index) => index * 7919 + 1);
 const planFor = (posts: number, seed: number): ChaosPlan =>
@@ -44,32 +41,6 @@ test('a run of 500 posts plans every fault at least 20 times', (t) => {
     t.true(countOf(planFor(500, 3), fault) >= 20, fault);
   }
 });
-
-test('a fault that misses every post fails the run after three more rounds', async (t) => {
-  const whole = planFor(60, 1);
-  const post = whole.posts.find(({ faults }) => faults.some(({ mayMiss }) => !mayMiss));
-  const plan: ChaosPlan = {
-    ...whole,
-    posts: post ? [post] : [],
-    channels: whole.channels.map((channel) => Object.assign(channel, { revokedAtMs: null })),
-    traps: [],
-    refreshFaults: [],
-    outages: [],
-    serverOutages: [],
-  };
-  const journal = openJournal(() => Date.now());
-  let rounds = 0;
-  await untilAllCameAbout(
-    plan,
-    () => ({ cameAbout: journal.cameAbout }),
-    journal.elapsedMs,
-    async () => void (rounds += 1),
-  );
-  t.is(rounds, 3);
-  t.true(countFaults({ plan }, journal).some(isShort));
-});
-
-// Each test breaks one thing that the check must find.
 
 const findings = async (evidence: Evidence): Promise<Violation[]> => [
   ...checkEnds(evidence),

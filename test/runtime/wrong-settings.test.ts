@@ -176,20 +176,6 @@ test('invalid settings of Temporal are reported', async (t) => {
 
 const needed = { DATABASE_URL: 'postgresql://u@localhost/p', SECRET_KEY: 'ab'.repeat(32) };
 
-test('by default a workspace may have 10 GB of files and 10,000 scheduled posts, and unused files stay', (t) => {
-  const { quotas, retentionDays, media } = readConfig(needed);
-  t.deepEqual(quotas, {
-    scheduled: 10_000,
-    drafts: 10_000,
-    text_bytes: 1_000_000_000,
-    files: 10_000,
-    media_bytes: 10_000_000_000,
-    channels: 100,
-  });
-  t.deepEqual(retentionDays, { deliveries: 30, metricDays: 730, unusedMedia: 0 });
-  t.is(media.leastFree, 10);
-});
-
 test('each quota and each retention time has its setting', (t) => {
   const { quotas, retentionDays, media } = readConfig({
     ...needed,
