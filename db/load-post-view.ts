@@ -3,7 +3,7 @@ import { linkOf } from '../domain/media.ts';
 import { type ChannelFacts, type PostFacts, type PostView, viewPost } from '../domain/post-view.ts';
 import type { RulesByPlatform } from '../networks/content-rules.ts';
 import { shownStatus } from './channel-status.ts';
-import { sentPartsSummary } from './ledger/parts.ts';
+import { sentPartsSummary, sentText } from './ledger/parts.ts';
 import type { Em } from './orm.ts';
 import { query } from './query.ts';
 
@@ -21,6 +21,9 @@ type PostRow = Omit<PostFacts, 'media'> & {
 
 /** Published channels store the URL in their own columns. */
 const liveParts = sql`case when pc.status <> 'published' then (${sentPartsSummary}) end`;
+
+/** SQL: the text that the network has, or may have. */
+const liveText = sql`case pc.status when 'unconfirmed' then ${sentText} else pc.sent_text end`;
 
 /** SQL: a channel's own files; null when it has the post's. */
 const ownFiles = sql`case when pc.media is not null then (
@@ -48,8 +51,8 @@ const selectPosts = (which: RawBuilder<unknown>, longestOwn?: number) => sql<Pos
   select p.id, p.status, ${longestOwn === undefined ? sql`p.body, p.thread` : cutTexts}, p.scheduled_at, p.timezone, p.created_at, p.updated_at, p.published_at, p.video, p.warning, p.warnings,
     p.tags, p.metadata, p.external_id,
     (select json_agg(json_build_object(
-       'channel_id', pc.channel_id, 'status', ${shownStatus}, 'unpublish', pc.unpublish, 'platform', c.platform, 'handle', c.handle, 'body', ${own('body', longestOwn)},
-       'sent_text', ${own('sent_text', longestOwn)}, 'sent_warning', pc.sent_warning, 'options', coalesce(pc.defaults, '{}') || coalesce(pc.options, '{}'), 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning, 'warnings', pc.warnings,
+       'channel_id', pc.channel_id, 'status', ${shownStatus}, 'unpublish', pc.unpublish, 'platform', c.platform, 'handle', c.handle, 'body', ${own(sql`pc.body`, longestOwn)},
+       'sent_text', ${own(liveText, longestOwn)}, 'sent_warning', pc.sent_warning, 'options', coalesce(pc.defaults - array(select jsonb_object_keys(p.video)), '{}') || coalesce(pc.options, '{}'), 'url', pc.url, 'error', pc.error, 'error_code', pc.error_code, 'warning', pc.warning, 'warnings', pc.warnings,
        'retry_at', pc.retry_at, 'metrics', pc.metrics, 'metrics_updated_at', pc.metrics_updated_at, 'gone_at', pc.gone_at, 'live', ${liveParts}, 'media', ${ownFiles}) order by pc.position)
      from post_channels pc join channels c on c.id = pc.channel_id and c.workspace_id = pc.workspace_id
      where pc.post_id = p.id and pc.workspace_id = p.workspace_id) as channels,
@@ -59,10 +62,8 @@ const selectPosts = (which: RawBuilder<unknown>, longestOwn?: number) => sql<Pos
      where pm.post_id = p.id and pm.workspace_id = p.workspace_id and pm.part >= 0 and m.deleted_at is null) as media
   from posts p where ${which}`;
 
-const own = (column: 'body' | 'sent_text', longest?: number) => {
-  const whole = sql.ref(`pc.${column}`);
-  return longest === undefined ? whole : sql`left(${whole}, ${longest}::int)`;
-};
+const own = (text: RawBuilder<unknown>, longest?: number) =>
+  longest === undefined ? text : sql`left(${text}, ${longest}::int)`;
 
 export type PostPresentation = {
   /** Public URL of the API, for links to files. */

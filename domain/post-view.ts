@@ -126,7 +126,7 @@ export const channelResultSchema = record({
   options: {
     ...anyFields,
     description:
-      "The post's options, merged over the channel's defaults. `GET /networks` has their schema.",
+      "The post's options, merged over those defaults of the channel that `video` does not set. `GET /networks` has their schema.",
   },
 });
 export type ChannelResult = Value<typeof channelResultSchema>;

@@ -22,9 +22,9 @@ export const hasOpenPart = hasPart(openInSql('pp'));
 /** SQL: whether a part of the channel `pc` is or may be live. */
 export const hasPossiblyLivePart = hasPart(mayBeLiveInSql('pp'));
 
-/** SQL: the first text published on the channel `pc`: the post may have been edited since. */
+/** SQL: the first text that is or may be live on the channel `pc`: the post may have been edited since. */
 export const sentText = sql<string>`(select text from post_parts pp where pp.post_channel_id = pc.id
-  and pp.workspace_id = pc.workspace_id and pp.part = 0 and pp.state = 'sent' order by pp.run desc limit 1)`;
+  and pp.workspace_id = pc.workspace_id and pp.part = 0 and ${mayBeLiveInSql('pp')} order by pp.run desc limit 1)`;
 
 /** SQL: number of live parts of the channel `pc` and the URL of the first; no row if there are none. */
 export const sentPartsSummary = sql`

@@ -1995,7 +1995,7 @@ export interface components {
             gone_at: string | null;
             /** @description The last call of `POST /posts/{id}/unpublish` for the channel; null without one. */
             unpublish: components["schemas"]["ChannelResultUnpublish"] | null;
-            /** @description The post's options, merged over the channel's defaults. `GET /networks` has their schema. */
+            /** @description The post's options, merged over those defaults of the channel that `video` does not set. `GET /networks` has their schema. */
             options: Record<string, never>;
         };
         /** @description How many channels have each outcome. An `unconfirmed` channel counts as failed, although its post may be live. `published` includes the channels whose post was removed since, which `removed` counts. */

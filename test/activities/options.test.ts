@@ -58,16 +58,9 @@ async function thread(t: ExecutionContext) {
 
 test('each part goes out with the options of the post over the defaults of its channel', async (t) => {
   const { handed, post, channelId, sql } = await thread(t);
-  await sql(
-    'update post_channels set defaults = ? where channel_id = ?',
-    '{"note":"default","cover":"x"}',
-    channelId,
-  );
-  await sql(
-    'update post_channels set options = ? where channel_id = ?',
-    '{"note":"own"}',
-    channelId,
-  );
+  const given = ['{"note":"default","cover":"x"}', '{"note":"own"}'];
+  const set = 'update post_channels set defaults = ?, options = ? where channel_id = ?';
+  await sql(set, ...given, channelId);
   t.like(await post.attempt(), { kind: 'done', status: 'published' });
   const wanted = { note: 'own', cover: 'x' };
   t.deepEqual(

@@ -57,13 +57,15 @@ test('settings of video that no channel of the post takes are named in a warning
   const checked = await client.post('/posts/validate', { ...post, video: settings });
   t.like(checked.body.warnings, [warning]);
 
-  const youtube = await storeChannel(api.punctual, client.workspaceId, {
-    platform: 'youtube',
-    handle: 'tube',
-  });
+  const tube = { platform: 'youtube', handle: 'tube' } as const;
+  const youtube = await storeChannel(api.punctual, client.workspaceId, tube);
   const path = `/posts/${created.body.post.id}`;
   const { body } = await client.patch(path, { channel_ids: [linkedin, youtube], video: settings });
   t.notRegex(body.post.warning, /takes these settings/v);
+
+  await client.patch(`/channels/${youtube}`, { options: { privacy: 'private', category: '10' } });
+  const { channels } = (await client.patch(path, {})).body.post;
+  t.deepEqual(channels[1].options, { category: '10' }, 'video has the privacy');
 });
 
 test('an edit replaces the options of all channels at once, and null clears them', async (t) => {

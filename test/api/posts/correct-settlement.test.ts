@@ -21,6 +21,8 @@ test('a different answer corrects the last one for a day, with a new event', asy
   ] as const) {
     const post = await doubtful({ body: 'Hello' });
     const sentAt = new Date(posts.deps.now().getTime() - longEnoughMs).toISOString();
+    await posts.deps.orm.em.fork().execute("update posts set body = '' where id = ?", [post]);
+    t.is((await posts.show(post)).channels[0]?.body, 'Hello', 'the text that may be live');
     const type = (url: string | null): string => (url === null ? 'post.failed' : 'post.published');
     await posts.settle(post, channels.mute, wrong);
     posts.pass(dayMs);
