@@ -141,8 +141,8 @@ export function writeChannels(
 
   for (const row of rows) {
     row.position = order.indexOf(row.channelId);
-    if (isUnderWay(row.status)) {
-      Object.assign(row, ownOf(row.channelId)); // Used when the current attempt fails.
+    if (isUnderWay(row.status) || row.status === 'unconfirmed') {
+      Object.assign(row, ownOf(row.channelId)); // Used if the attempt fails, or the post is missing.
     }
 
     if (row.status === 'retrying' && edit.status === 'scheduled') {

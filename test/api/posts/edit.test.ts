@@ -229,10 +229,11 @@ test('a draft with a deleted file gets a warning when it is edited, and cannot b
   t.like(scheduled.body.post, { status: 'scheduled', warning: null });
 });
 
-test('an unconfirmed channel stays unconfirmed when the draft is scheduled again', async (t) => {
+test('an unconfirmed channel takes an edit, and stays unconfirmed when the draft is scheduled again', async (t) => {
   const { a, b, make, edit } = await workspace();
   const id = await make({ body: 'x', channel_ids: [a, b] });
   await setStatus(api.punctual, id, 'draft', ['unconfirmed', 'draft']);
-  const { post } = (await edit(id, { schedule_in_minutes: 5 })).body;
-  t.like(post, { channels: [{ status: 'unconfirmed' }, { status: 'scheduled' }] });
+  const { post } = (await edit(id, { schedule_in_minutes: 5, channel_bodies: { [a]: 'Own' } }))
+    .body;
+  t.like(post, { channels: [{ status: 'unconfirmed', body: 'Own' }, { status: 'scheduled' }] });
 });
