@@ -39,7 +39,7 @@ async function shrink(): Promise<SmallerImage | null> {
 
     const resized = image.clone().resize(side, side, { fit: 'inside', withoutEnlargement: true });
     const encoded = keepsAlpha
-      ? resized.webp({ quality })
+      ? resized.webp({ quality, effort: 2 })
       : resized.flatten({ background: '#ffffff' }).jpeg({ quality });
     const { data, info } = await encoded.toBuffer({ resolveWithObject: true });
     if (data.length <= Number(maxBytes)) {
