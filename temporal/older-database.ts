@@ -74,10 +74,9 @@ async function assertNotOlder(
 
 /**
  * Whether the database lost the result of the run. Every change after a run's end has a higher revision than the run
- * knows. A post that ended live is sent again by a retry only, which raises `run`.
+ * knows. A post that ended live is sent again by a retry only, which raises `run`; a lost retry may have sent nothing.
  */
-function isOlder(row: Row, { end, revision }: LatestRun): boolean {
-  return row.revision > revision
-    ? end === 'live' && row.run === 1
-    : end === 'live' || (end === 'stopped' && row.status !== 'draft');
+function isOlder(row: Row, { end, revision, hasSent }: LatestRun): boolean {
+  const isLive = end === 'live' && (row.run === 1 || (hasSent && row.revision <= revision));
+  return isLive || (end === 'stopped' && row.status !== 'draft' && row.revision <= revision);
 }
