@@ -115,36 +115,30 @@ test.serial(
   },
 );
 
-test.serial(
-  'a post whose start was lost is started by the relay, with the same input',
-  async (t) => {
-    const { punctual, client, deps, store, sync } = await workspace();
-    const id = await store();
-    t.is(await runOf(punctual, id), null);
+test.serial('the relay starts a post whose start was lost, with the same input', async (t) => {
+  const { punctual, client, deps, store, sync } = await workspace();
+  const id = await store();
+  t.is(await runOf(punctual, id), null);
 
-    t.is(sum(await sync()), 1);
+  t.is(sum(await sync()), 1);
 
-    const input = { workspaceId: client.workspaceId, postId: id, revision: 1, dueAt };
-    t.deepEqual(await startedWith(punctual, id), { status: 'RUNNING', input: [input] });
-    t.is(await relayOnce(deps), 0);
-  },
-);
+  const input = { workspaceId: client.workspaceId, postId: id, revision: 1, dueAt };
+  t.deepEqual(await startedWith(punctual, id), { status: 'RUNNING', input: [input] });
+  t.is(await relayOnce(deps), 0);
+});
 
-test.serial(
-  'a workflow that was terminated runs again when its post is synced again',
-  async (t) => {
-    const { punctual, client, sync, schedule } = await workspace();
-    const id = await schedule();
-    await punctual.temporal.client.workflow.getHandle(postWorkflowId(id)).terminate('lost');
-    const lost = await runOf(punctual, id);
-    await markUnsynced(client);
+test.serial('a terminated workflow runs again when its post is synced', async (t) => {
+  const { punctual, client, sync, schedule } = await workspace();
+  const id = await schedule();
+  await punctual.temporal.client.workflow.getHandle(postWorkflowId(id)).terminate('lost');
+  const lost = await runOf(punctual, id);
+  await markUnsynced(client);
 
-    t.is(sum(await sync()), 1);
+  t.is(sum(await sync()), 1);
 
-    t.is((await startedWith(punctual, id)).status, 'RUNNING');
-    t.not(await runOf(punctual, id), lost);
-  },
-);
+  t.is((await startedWith(punctual, id)).status, 'RUNNING');
+  t.not(await runOf(punctual, id), lost);
+});
 
 test.serial('a running workflow is left alone when its post is synced again', async (t) => {
   const { punctual, client, sync, schedule } = await workspace();
