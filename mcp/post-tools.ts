@@ -102,7 +102,7 @@ const writing: readonly Tool[] = [
     name: 'update_post',
     title: 'Change a post',
     description:
-      'Changes a draft or scheduled post, with the fields of create_post. Only those that are sent change, each as a whole. For its time, see schedule_post.',
+      'Changes a draft or scheduled post, with the fields of create_post. Only those that are sent change, each as a whole; `thread` drops files of later parts (set by REST). For its time, see schedule_post.',
     annotations: changes,
     input: fields({ post_id: id, ...content }, ['post_id']),
     output: postOutput,

@@ -28,19 +28,22 @@ export function presentPost(post: Post, whole = false): Record<string, unknown> 
     scheduled_at: inZone(post.scheduled_at, timezone),
     timezone,
     published_at: inZone(post.published_at, timezone),
-    ...firstRows(channels, presentResult),
-    media: whole
-      ? media.map(({ media_id: id, type, alt_text: alt }) => filled({ id, type, alt }))
-      : [],
+    ...firstRows(channels, (one) => ({
+      ...presentResult(one),
+      ...(whole && one.body !== (thread?.[0] ?? body) && { text: one.body }),
+      ...(whole && { media: post.channel_media?.[one.channel_id]?.map(presentFile) }),
+    })),
+    media: whole ? media.map(presentFile) : [],
     tags: post.tags,
     external_id: post.external_id,
     warnings: warnings.slice(0, mostRows).map(({ message }) => message),
   });
 }
 
-type Texts = { readonly body: string | null; readonly thread: readonly string[] | null };
+const presentFile = ({ media_id: id, type, alt_text: alt }: Schemas['PostFile']) =>
+  filled({ id, type, alt });
 
-const shortText = ({ body, thread }: Texts): string | null => {
+const shortText = ({ body, thread }: Pick<Post, 'body' | 'thread'>): string | null => {
   const text = thread?.join('\n\n') ?? body;
   return text === null ? null : cut(text, mostText);
 };

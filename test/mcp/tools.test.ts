@@ -76,7 +76,9 @@ for (const [name, era] of Object.entries(eras)) {
     t.like(await call('cancel_post', id), { id: made.id, status: 'draft', still_sending: 0 });
     const copy = await call('copy_post', { ...id, idempotency_key: 'c' });
     t.like(copy, { status: 'draft', text: 'New' });
-    t.like(await call('get_post', { post_id: copy.id, full: true }), { text: 'New' });
+    await call('update_post', { post_id: copy.id, channel_bodies: { [channel]: 'Own' } });
+    const full = await call('get_post', { post_id: copy.id, full: true });
+    t.like(full, { text: 'New', channels: [{ text: 'Own' }] });
     const failed = await endedPost(api.punctual, client, new Map([[channel, 'failed']]));
     const { refusal } = await call('update_post', { post_id: failed, body: 'x' });
     t.regex(refusal, /\. copy_post makes a draft of it\. \(post_not_editable/v);
