@@ -2303,7 +2303,7 @@ export interface components {
             timezone?: string | null;
             /** @description Publish this many minutes from now. If `scheduled_at` is sent too, the minutes take precedence, and the `warning` of the post says so. */
             schedule_in_minutes?: number | null;
-            /** @description Files in order, each once, with `media_id` or `url`, instead of `media_ids`, `media_urls` and `alt_texts`. In a thread they belong to the first part. A request downloads at most 10 files. */
+            /** @description Files in order, each once, with `media_id` or `url`, instead of `media_ids`, `media_urls` and `alt_texts`. An edit by `media_urls` leaves them. In a thread they belong to the first part. A request downloads at most 10 files. */
             media?: components["schemas"]["NewPostMediaItem"][] | null;
             /** @description By channel id: the files for that channel instead of all files of the post; an empty list for none. In a thread they belong to the first part. */
             channel_media?: {
@@ -2450,7 +2450,7 @@ export interface components {
             timezone?: string | null;
             /** @description Publish this many minutes from now. If `scheduled_at` is sent too, the minutes take precedence, and the `warning` of the post says so. */
             schedule_in_minutes?: number;
-            /** @description Files in order, each once, with `media_id` or `url`, instead of `media_ids`, `media_urls` and `alt_texts`. In a thread they belong to the first part. A request downloads at most 10 files. */
+            /** @description Files in order, each once, with `media_id` or `url`, instead of `media_ids`, `media_urls` and `alt_texts`. An edit by `media_urls` leaves them. In a thread they belong to the first part. A request downloads at most 10 files. */
             media?: components["schemas"]["PostEditMediaItem"][] | null;
             /** @description By channel id: the files for that channel instead of all files of the post; an empty list for none. In a thread they belong to the first part. */
             channel_media?: {

@@ -97,7 +97,7 @@ const postFields = {
   media: {
     ...mediaList,
     description:
-      'Files in order, each once, with `media_id` or `url`, instead of `media_ids`, `media_urls` and `alt_texts`. In a thread they belong to the first part. A request downloads at most 10 files.',
+      'Files in order, each once, with `media_id` or `url`, instead of `media_ids`, `media_urls` and `alt_texts`. An edit by `media_urls` leaves them. In a thread they belong to the first part. A request downloads at most 10 files.',
   },
   channel_media: {
     ...mapOf(mediaList),
