@@ -162,9 +162,9 @@ function closeParts(
     return { missing: absentSentence(sent, `only ${sent.length} of ${all.length}`) };
   }
 
-  const first = open[0]?.part;
+  const doubted = open.findLast(({ part }) => part === open[0]?.part);
   for (const part of open) {
-    const at = part.part === first ? found : {};
+    const at = part === doubted ? found : {};
     Object.assign(part, { state: 'sent', updatedAt: now, ...at });
   }
 
