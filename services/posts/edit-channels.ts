@@ -4,7 +4,7 @@ import type { Em } from '../../db/orm.ts';
 import type { PostOnChannel, WholePost } from '../../db/repositories/posts.ts';
 import { waiting } from '../../domain/channel-changes.ts';
 import { AppError } from '../../domain/errors.ts';
-import { mayBeLive } from '../../domain/live-parts.ts';
+import { isSent, mayBeLive } from '../../domain/live-parts.ts';
 import { isUnderWay } from '../../domain/statuses.ts';
 import { assertChosen, chooseChannels, type ChosenChannel } from './choose-channels.ts';
 import type { PostContent } from './content.ts';
@@ -129,7 +129,6 @@ export function writeChannels(
     readonly validations: readonly ChannelValidation[];
   },
 ): void {
-  const rows = [...kept.values()].map(({ row }) => row);
   const ownOf = (channelId: string): Own => ({
     body: edit.content.overrides[channelId] ?? null,
     options: edit.content.options[channelId] ?? null,
@@ -139,9 +138,9 @@ export function writeChannels(
     em.remove([...parts, row]); // Only ready or refused parts are left: see assertNothingLive.
   }
 
-  for (const row of rows) {
+  for (const { row, parts } of kept.values()) {
     row.position = order.indexOf(row.channelId);
-    if (isUnderWay(row.status) || row.status === 'unconfirmed') {
+    if (isUnderWay(row.status) || (row.status === 'unconfirmed' && !parts.some(isSent))) {
       Object.assign(row, ownOf(row.channelId)); // Used if the attempt fails, or the post is missing.
     }
 
