@@ -4,8 +4,8 @@ import type { Em } from '../../db/orm.ts';
 import type { PostOnChannel, WholePost } from '../../db/repositories/posts.ts';
 import { waiting } from '../../domain/channel-changes.ts';
 import { AppError } from '../../domain/errors.ts';
-import { isSent, mayBeLive } from '../../domain/live-parts.ts';
-import { isUnderWay } from '../../domain/statuses.ts';
+import { mayBeLive } from '../../domain/live-parts.ts';
+import { isUnderWay, type ChannelStatus } from '../../domain/statuses.ts';
 import { assertChosen, chooseChannels, type ChosenChannel } from './choose-channels.ts';
 import type { PostContent } from './content.ts';
 import type { PostInput } from './post-request.ts';
@@ -20,8 +20,7 @@ import { warningsOfChannel, type ChannelValidation } from './validate-content.ts
 export async function editChannels(em: Em, { post, channels }: WholePost, input: PostInput) {
   assertNotBeingRemoved(channels);
   const had = channels.map(({ account }) => account.id);
-  const asked = input.channel_ids ?? had;
-  const wanted = await chooseChannels(em, post.workspaceId, asked, had);
+  const wanted = await chooseChannels(em, post.workspaceId, input.channel_ids ?? had, had);
   const ids = new Set(wanted.map(({ id }) => id));
   const stays = (channel: PostOnChannel): boolean =>
     ids.has(channel.account.id) || !canBeSent(channel);
@@ -38,11 +37,15 @@ export async function editChannels(em: Em, { post, channels }: WholePost, input:
         return own === null ? [] : [[row.channelId, own] as const];
       }),
     );
+  const asStored = (matches: (status: ChannelStatus) => boolean) =>
+    kept
+      .filter(({ row }) => matches(row.status))
+      .map(({ row, account }) => withDefaults(account, row.defaults));
   return {
     /** Channels on which an attempt began before the post was cancelled, and will finish. */
-    sending: kept
-      .filter(({ row }) => isUnderWay(row.status))
-      .map(({ row, account }) => withDefaults(account, row.defaults)),
+    sending: asStored(isUnderWay),
+    /** Channels that may have the post, until somebody settles them. */
+    doubted: asStored((status) => status === 'unconfirmed'),
     /** Channels that the post is still to be sent to, with their defaults; the stored ones when a part is live. */
     open: wanted
       .filter(({ id }) => canBeSent(byChannel.get(id)))
@@ -138,9 +141,9 @@ export function writeChannels(
     em.remove([...parts, row]); // Only ready or refused parts are left: see assertNothingLive.
   }
 
-  for (const { row, parts } of kept.values()) {
+  for (const { row } of kept.values()) {
     row.position = order.indexOf(row.channelId);
-    if (isUnderWay(row.status) || (row.status === 'unconfirmed' && !parts.some(isSent))) {
+    if (isUnderWay(row.status) || row.status === 'unconfirmed') {
       Object.assign(row, ownOf(row.channelId)); // Used if the attempt fails, or the post is missing.
     }
 

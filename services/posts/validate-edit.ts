@@ -14,13 +14,13 @@ import { assertPublishable, validateContent, type ChannelValidation } from './va
 
 export async function validateEdit(
   rules: RulesByPlatform,
-  { open, sending, kept }: EditedChannels,
+  { open, sending, doubted, kept }: EditedChannels,
   content: PostContent,
   media: Pick<EditedMedia, 'files' | 'changedParts'>,
   isScheduled: boolean,
 ): Promise<ChannelValidation[]> {
   const edited = { rules, kept, content, changedParts: media.changedParts };
-  assertLiveFiles(edited, [...open, ...sending]);
+  assertLiveFiles(edited, [...open, ...sending, ...doubted]);
   const validated = await validateContent(rules, open, content, media.files);
   const validations = addChangedParts(edited, validated);
   if (isScheduled && open.length + sending.length === 0 && kept.size > 0) {
@@ -32,9 +32,8 @@ export async function validateEdit(
 
   if (isScheduled) {
     const nothing = { errors: [], warnings: [], texts: [], textHash: null };
-    const asTheyAre = sending.map((channel) => Object.assign({ channel }, nothing));
-    const inFlight = addChangedParts(edited, asTheyAre);
-    assertPublishable([...validations, ...inFlight]);
+    const others = [...sending, ...doubted].map((channel) => Object.assign({ channel }, nothing));
+    assertPublishable([...validations, ...addChangedParts(edited, others)]);
   }
 
   return validations;
@@ -118,7 +117,7 @@ const idsIn = (files: readonly ChannelFile[] | null): string[] | undefined =>
   files?.map((file) => file.media_id);
 
 function isFixed(known: Part, what: 'text' | 'files'): string {
-  const where = isOpen(known) ? 'is being sent' : `is live (${known.url})`;
+  const where = isOpen(known) ? 'may be live' : `is live (${known.url})`;
   const must = `so its ${what} must stay as ${what === 'text' ? 'it is' : 'they are'}`;
-  return `Part ${known.part + 1} of the thread ${where}, ${must}${isOpen(known) ? ' until that is over' : ''}.`;
+  return `Part ${known.part + 1} of the thread ${where}, ${must}${isOpen(known) ? ' until its channel has a result' : ''}.`;
 }

@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { PostInput } from '../../services/posts/post-request.ts';
 import type { ClockedChannel } from '../support/claimed-posts.ts';
-import { fails, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
+import { cannotTell, fails, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
 import { storeFile } from '../support/seed-media.ts';
 
@@ -32,6 +32,42 @@ test('a thread keeps its live part: an edit that changes its text is refused', a
   const [again] = (await steps.claimOrThrow(post)).targets;
   t.like(await steps.attempt(post, again?.postChannelId ?? ''), { status: 'published' });
   t.deepEqual(liveTexts(network), ['One', 'Other']);
+});
+
+test('a thread in doubt of a cancelled post keeps its parts that are or may be live', async (t) => {
+  const [a, b] = [fakeNetwork(), fakeNetwork()];
+  const steps = await newSteps(t, { a, b });
+  const post = await steps.create({
+    thread: ['One', 'Two', 'Three'],
+    channel_ids: Object.values(steps.channels),
+    schedule_in_minutes: 0,
+  });
+  a.fates.push({ kind: 'taken' }, { kind: 'vanished' });
+  a.blind = cannotTell;
+  b.fates.push(fails('network_unavailable'));
+  const go = await steps.claimOrThrow(post);
+  await steps.attemptAll(post, go);
+  await steps.cancel(post);
+  await steps.finalize(post, go);
+  const scheduled = { schedule_in_minutes: 0, channel_bodies: {} };
+  for (const thread of [
+    ['New', 'Two'],
+    ['One', 'New'],
+  ]) {
+    const refused = { code: 'invalid_content', message: /so its text must stay as it is/v };
+    await t.throwsAsync(steps.edit(post, { thread, ...scheduled }), refused);
+  }
+
+  await steps.edit(post, { thread: ['One', 'Two', 'New'], ...scheduled });
+  steps.pass(10 * minute);
+  await steps.settle(post, steps.channels['a'] ?? '', null);
+  a.blind = undefined;
+  const again = await steps.claimOrThrow(post);
+  await steps.attemptAll(post, again);
+  await steps.finalize(post, again);
+  await steps.retry(post);
+  await steps.attemptAll(post, await steps.claimOrThrow(post));
+  t.deepEqual(liveTexts(a), ['One', 'Two', 'New']);
 });
 
 test('a live part keeps its files, and later parts may change theirs', async (t) => {
@@ -77,7 +113,7 @@ test('an edit that changes a part which is being sent is refused', async (t) => 
     const change = { thread: ['Else', 'Other'], schedule_in_minutes: 0 };
     const error = await t.throwsAsync(steps.edit(post, change));
     t.like(error, { code: 'invalid_content' });
-    t.true(error?.message.includes(channel) && error.message.includes('is being sent'));
+    t.true(error?.message.includes(channel) && error.message.includes('may be live'));
   });
   t.like(await steps.attempt(post, id), { status: 'published' });
   t.deepEqual(liveTexts(network), ['One', 'Two']);
