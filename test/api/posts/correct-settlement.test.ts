@@ -1,5 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
+import { finishRestore } from '../../../db/restore-counter.ts';
+import { freshDatabase } from '../../support/database.ts';
 import { sharedDatabase } from '../../support/kit.ts';
+import { fails } from '../../support/networks.ts';
 import { longEnoughMs, muteWorkspace, type MuteWorkspace } from './doubtful-post.ts';
 
 const database = sharedDatabase(test);
@@ -113,5 +116,20 @@ test('a post that is removed from the network keeps its answer', async (t) => {
       code: 'nothing_to_settle',
       message: /unpublished since it was settled/v,
     });
+  }
+});
+
+test('after a restore, a post that was refused twice is settled by its URL, and corrected', async (t) => {
+  const { url, orm } = await freshDatabase(t);
+  const { posts, channels, mute, doubtful, goOn } = await muteWorkspace(t, url);
+  mute.fates.push(fails('content_refused'), fails('content_refused'));
+  const post = await doubtful({ body: 'Hello' });
+  await posts.retry(post);
+  await goOn(post);
+  await finishRestore(orm.em.fork(), { begun: [post], unsent: [], at: new Date() }, 0);
+  posts.pass(Date.now() - posts.deps.now().getTime() + longEnoughMs);
+  for (const answer of [there, null, elsewhere]) {
+    await posts.settle(post, channels.mute, answer);
+    t.is((await posts.show(post)).channels[0]?.url, answer);
   }
 });

@@ -65,19 +65,6 @@ test('a post that is published elsewhere has a partial event until it is found',
   t.is((await posts.show(found)).published_at, published);
 });
 
-test('a repeated answer changes nothing', async (t) => {
-  const { posts, channels, doubtful } = await workspace(t);
-  for (const answer of [there, null]) {
-    const post = await doubtful({ body: 'Hello' });
-    await posts.settle(post, channels.mute, answer);
-    const [before, events] = [await posts.show(post), await posts.events(post)];
-    posts.pass(1);
-    await posts.settle(post, channels.mute, answer);
-    t.deepEqual(await posts.show(post), before);
-    t.deepEqual(await posts.events(post), events);
-  }
-});
-
 test('null is refused until the network has certainly processed the request', async (t) => {
   const { posts, channels, publish, mute } = await workspace(t);
   const { post, claimed } = await publish({ body: 'Hello' });
@@ -201,28 +188,6 @@ test('if the found part cannot be located, no reply is sent and the part is not 
     t.deepEqual(texts(mute), ['One']);
     t.is(mute.sends.length, 2);
   }
-});
-
-test('a retry sends only the missing parts of a thread', async (t) => {
-  const { posts, channels, mute, doubtful, goOn } = await workspace(t);
-  const post = await doubtful({ thread }, { takenBefore: 1 });
-  mute.live.pop();
-
-  await posts.settle(post, channels.mute, null);
-
-  const [channel] = (await posts.show(post)).channels;
-  t.is(
-    channel?.error,
-    `A person checked: the network has only 1 of 3 parts. A retry sends the others. Live: ${mute.live[0]?.sent.url}`,
-  );
-  await posts.retry(post);
-  await goOn(post);
-  t.deepEqual(texts(mute), thread);
-  t.is(mute.sends.length, 4);
-  t.like((await posts.show(post)).channels[0], {
-    status: 'published',
-    url: mute.live[0]?.sent.url,
-  });
 });
 
 /** A worker that hangs during a send, while its post has ended and a minute has passed. */
