@@ -16,7 +16,7 @@ test('with --json, commands for posts print the answers of the API', async (t) =
   const { id } = made.post;
   t.like(made.post, { body: 'One\nTwo', status: 'draft', tags: ['spring'] });
 
-  t.deepEqual((await answerOf('GET /posts/{id} 200', ['post', 'show', id])).post.id, id);
+  t.is((await answerOf('GET /posts/{id} 200', ['post', 'show', id])).post.id, id);
   const at = ['--at', '2027-03-01T09:00', '--timezone', 'Europe/Berlin'];
   const edited = await answerOf('PATCH /posts/{id} 200', ['post', 'edit', id, ...at]);
   const due = { scheduled_at: '2027-03-01T08:00:00.000Z', timezone: 'Europe/Berlin' };
@@ -27,7 +27,9 @@ test('with --json, commands for posts print the answers of the API', async (t) =
   const options = ['post', 'edit', id, '--options', '{"mastodon":{"visibility":"private"}}'];
   const [changed] = (await answerOf('PATCH /posts/{id} 200', options)).post.channels;
   t.deepEqual(changed.options, { visibility: 'private' });
-  t.regex((await run(['post', 'show', id])).stdout, /^Options on .*"visibility":"private"/mv);
+  await run(['api', 'PATCH', `/posts/${id}`, '-f', `channel_bodies:={"${channel}":"Own"}`]);
+  const { stdout } = await run(['post', 'show', id]);
+  t.regex(stdout, /^Text on .*: Own\nOptions on .*"visibility":"private"/mv);
   const parts = ['post', 'edit', id, '--thread', 'a', '--thread', 'b'];
   t.like((await answerOf('PATCH /posts/{id} 200', parts)).post, { body: null, thread: ['a', 'b'] });
   const whole = ['post', 'edit', id, '--body', 'One\nTwo'];

@@ -30,7 +30,7 @@ export function zonedTime(at: string, zone: string | null | undefined): string {
   return `${localTime(at, known)} (${known})`;
 }
 
-const channelsText = ({ id: post, channels }: Post): string =>
+const channelsText = ({ id: post, channels, thread, body }: Post): string =>
   [
     tableText({
       head: ['NETWORK', 'HANDLE', 'STATUS', 'RESULT'],
@@ -41,14 +41,15 @@ const channelsText = ({ id: post, channels }: Post): string =>
         [one.url, one.error].filter(Boolean).join(' '),
       ]),
     }),
-    ...channels.flatMap(({ channel_id: id, platform, handle, status, options }) => [
-      ...(Object.keys(options).length > 0
-        ? [`Options on ${oneLine(handle)}: ${oneLine(JSON.stringify(options))}`]
-        : []),
-      ...(status === 'unconfirmed'
-        ? [
-            `Look whether it is on ${platform}, then: punctual post settle ${post} --channel ${id} --url URL, or --not-published`,
-          ]
-        : []),
-    ]),
+    ...channels.flatMap((one) =>
+      [
+        one.body !== null &&
+          one.body !== (thread?.[0] ?? body) &&
+          `Text on ${oneLine(one.handle)}: ${oneLine(one.body)}`,
+        Object.keys(one.options).length > 0 &&
+          `Options on ${oneLine(one.handle)}: ${oneLine(JSON.stringify(one.options))}`,
+        one.status === 'unconfirmed' &&
+          `Look whether it is on ${one.platform}, then: punctual post settle ${post} --channel ${one.channel_id} --url URL, or --not-published`,
+      ].filter((line) => line !== false),
+    ),
   ].join('\n');
