@@ -74,7 +74,7 @@ export const restoredDatabase =
   'The database is older than its workflows: it was restored from a backup or lost commits in a failover, and lacks what was published or changed since. Workers send nothing until "npm run admin -- restore finish" has run (docs/operate/backups.md).';
 
 const doubt =
-  'The service was restored from a backup, and may have published this since. Check the account, then settle this channel.';
+  'The service was restored from a backup, and may have published this since. Check this account, and any that you added to the post or removed from it since; then settle this channel.';
 
 export type Finished = {
   readonly unconfirmedChannels: number;
