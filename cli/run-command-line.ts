@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { buildRouteMap } from '@stricli/core';
 import manifest from './package.json' with { type: 'json' };
 import { analytics } from './client/analytics.ts';
@@ -6,7 +7,6 @@ import { auth, whoami } from './client/auth.ts';
 import { channel } from './client/channels.ts';
 import { key } from './client/keys.ts';
 import { media } from './client/media.ts';
-import { open } from './client/open.ts';
 import { post } from './client/posts/routes.ts';
 import { webhook } from './client/webhooks.ts';
 import { command, type Command, type Context } from './command.ts';
@@ -36,6 +36,23 @@ const mcp = command({
     const { serveMcpOverStdio } = await import('../mcp/stdio.ts');
     await serveMcpOverStdio(client);
     return { data: '', text: '' };
+  },
+});
+
+const programs: Readonly<Record<string, readonly string[]>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+};
+
+const open = command({
+  brief: 'Opens the reference of the API in a browser',
+  run: async ({ access }) => {
+    const url = `${(await access()).url}/docs`;
+    const [program = '', ...args] = programs[process.platform] ?? ['xdg-open'];
+    const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true });
+    // Without a browser, the printed address is enough.
+    child.on('error', () => undefined).unref();
+    return { data: { url }, text: url };
   },
 });
 

@@ -1,8 +1,9 @@
 import type { Client } from '@temporalio/client';
 import { NativeConnection, Runtime, type NativeConnectionOptions } from '@temporalio/worker';
+import Koa from 'koa';
 import { composeActivities, type ActivityDeps } from '../activities/deps.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
-import { explainDatabaseFailure } from '../db/database-errors.ts';
+import { explainDatabaseFailure, isDatabaseReachable } from '../db/database-errors.ts';
 import {
   checkStorage,
   OtherStorageError,
@@ -11,7 +12,8 @@ import {
   OtherSecretKeyError,
 } from '../db/installation.ts';
 import { prepareSchema, OtherSchemaError } from '../db/migrate.ts';
-import { createOrm } from '../db/orm.ts';
+import { createOrm, type Orm } from '../db/orm.ts';
+import { awaitsRestoreFinish, restoredDatabase } from '../db/restore-counter.ts';
 import { openNetworks } from '../networks/registry.ts';
 import { type Config, readConfig } from '../runtime/config/read-config.ts';
 import { readSettingsOrExit } from '../runtime/config/settings.ts';
@@ -27,14 +29,13 @@ import { createStorage } from '../runtime/storage/create-storage.ts';
 import { version } from '../runtime/version.ts';
 import { untilRefreshed } from '../services/channels/current-grant.ts';
 import { composeServices } from '../services/compose.ts';
-import { connectTemporal, underDeadline } from '../temporal/connect.ts';
+import { connectTemporal, underDeadline, type Temporal } from '../temporal/connect.ts';
 import { keepSearchable } from '../temporal/ensure-search-attributes.ts';
 import { explainTemporalFailure } from '../temporal/explain-failure.ts';
 import { temporalOptions } from '../temporal/settings.ts';
-import { workflowStates } from '../temporal/workflow-states.ts';
+import { lastPolls, workflowStates } from '../temporal/workflow-states.ts';
 import { openBundle } from './bundle-workflows.ts';
 import { createWorkersWhenReady, temporalLogger } from './create-workers.ts';
-import { serveHealth } from './health-server.ts';
 import { keepLimits } from './keep-limits.ts';
 import { startRelay } from './relay.ts';
 import { keepRestoreCounter, waitUntilDatabaseIsCurrent } from './restored-database.ts';
@@ -156,4 +157,44 @@ async function prepareDatabase(opened: Database): Promise<string> {
   const installation = await retryUntilReady('the database', prepare, log, explainDatabaseFailure);
   void checkStorage(orm, storage, { mayClaim: false, log, isFatal: fatal });
   return installation;
+}
+
+/**
+ * Serves `/livez` and `/readyz` of a worker. If the port is taken, as by another worker, it runs without them.
+ *
+ * @param isPolling Whether the worker takes tasks.
+ * @returns a function that stops the server.
+ */
+function serveHealth(
+  { host, workerHealthPort: port }: Config,
+  { orm, temporal }: { readonly orm: Orm; readonly temporal: Temporal },
+  log: Logger,
+  isPolling: () => boolean,
+): () => void {
+  const app = new Koa();
+  app.use(async (ctx) => {
+    if (ctx.path === '/livez') {
+      ctx.body = { ok: true };
+    } else if (ctx.path === '/readyz') {
+      const polls = lastPolls(temporal, 2000).then((answer) => answer !== null);
+      const found = await Promise.all([isDatabaseReachable(orm), polls]);
+      const [postgresql, connected] = found.map((answers) => (answers ? 'ok' : 'does not answer'));
+      const isRestored = !isPolling() && postgresql === 'ok' && (await awaitsRestoreFinish(orm));
+      const why = isRestored ? restoredDatabase : 'not yet, or no longer';
+      const polling = isPolling() ? 'ok' : why;
+      const ready = [postgresql, connected, polling].every((part) => part === 'ok');
+      ctx.status = ready ? 200 : 503;
+      ctx.body = { ready, postgresql, temporal: connected, polling };
+    }
+  });
+  const server = port === 0 ? null : app.listen(port, host);
+  server?.on('error', (error) => {
+    log.warn(
+      `cannot listen on ${host}:${port} (${error.message}): this worker has no /livez and /readyz. PUNCTUAL_WORKER_HEALTH_PORT sets another port, or 0 for none.`,
+    );
+  });
+  return () => {
+    server?.close();
+    server?.closeAllConnections();
+  };
 }
