@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PostOnChannel } from '../../db/repositories/posts.ts';
 import { AppError } from '../../domain/errors.ts';
-import { isOpen, mayBeLive, type Part } from '../../domain/live-parts.ts';
+import { currentParts, isOpen, mayBeLive, type Part } from '../../domain/live-parts.ts';
 import type { ChannelFile } from '../../domain/media.ts';
 import { textsForChannel, withComment } from '../../domain/parts.ts';
 import { plainFault } from '../../domain/warnings.ts';
@@ -30,10 +30,11 @@ export async function validateEdit(
     );
   }
 
-  if (isScheduled) {
-    const nothing = { errors: [], warnings: [], texts: [], textHash: null };
-    const others = [...sending, ...doubted].map((channel) => Object.assign({ channel }, nothing));
-    assertPublishable([...validations, ...addChangedParts(edited, others)]);
+  const nothing = { errors: [], warnings: [], texts: [], textHash: null };
+  const others = [...sending, ...doubted].map((channel) => Object.assign({ channel }, nothing));
+  const inDoubt = addChangedParts(edited, others);
+  if (isScheduled || inDoubt.length > 0) {
+    assertPublishable(isScheduled ? [...validations, ...inDoubt] : inDoubt);
   }
 
   return validations;
@@ -47,7 +48,8 @@ type Edited = {
 
 /**
  * A live part of a thread is not sent again, so its new text would never be published. A part that is being sent counts
- * as live: if it succeeds, the rest of a different thread would follow it.
+ * as live: if it succeeds, the rest of a different thread would follow it. The number of parts stays too, because the
+ * channel may end as published with those that it has.
  */
 function addChangedParts(
   { rules, kept, content }: Edited,
@@ -59,10 +61,15 @@ function addChangedParts(
     const own = textsForChannel(content, content.overrides[id] ?? null, threads);
     const options: Options = { ...validation.channel.options, ...content.options[id] };
     const texts = withComment(own, options, comments);
-    const faults = fixedParts(kept.get(id), texts.length > 1)
+    const parts = kept.get(id)?.parts ?? [];
+    const faults = fixedParts(parts)
       .filter((part) => part.text !== texts[part.part])
       .map((part) => plainFault(isFixed(part, 'text')));
-    return { ...validation, errors: [...validation.errors, ...faults] };
+    const count = currentParts(parts).length;
+    const message = `Part of the post may be live, so it keeps its number of parts (${count}) until its channel has a result.`;
+    const isOther = parts.some(isOpen) && texts.length !== count;
+    const errors = [...validation.errors, ...faults, ...(isOther ? [plainFault(message)] : [])];
+    return { ...validation, errors };
   });
 }
 
@@ -70,14 +77,12 @@ function addChangedParts(
  * The parts of a channel that are or may be live. A single post may change while it is being sent: if the attempt
  * succeeds nothing is missing, otherwise the new content is sent.
  */
-const fixedParts = (channel: PostOnChannel | undefined, isThread: boolean) =>
-  channel?.parts.filter(
+const fixedParts = (parts: PostOnChannel['parts']) =>
+  parts.filter(
     (part) =>
       mayBeLive(part) &&
-      (!isOpen(part) ||
-        isThread ||
-        channel.parts.some((other) => other.run === part.run && other !== part)),
-  ) ?? [];
+      (!isOpen(part) || parts.some((other) => other.run === part.run && other !== part)),
+  );
 
 /**
  * Refuses other files for a part that is or may be live, also for a draft: the ledger stores the published texts but
@@ -99,7 +104,7 @@ function assertLiveFiles(
       !isDeepStrictEqual(idsIn(before), idsIn(after)) && (part === 0 || !before || !after);
     const hasOwn = before !== null || after !== null;
     const isChanged = hasOwn ? ofOwn : ofPost;
-    return fixedParts(known, false)
+    return fixedParts(known?.parts ?? [])
       .filter(({ part }) => isChanged(part))
       .map((part) => ({
         path: '',

@@ -50,12 +50,15 @@ test('a thread in doubt of a cancelled post keeps its parts that are or may be l
   await steps.cancel(post);
   await steps.finalize(post, go);
   const scheduled = { schedule_in_minutes: 0, channel_bodies: {} };
-  for (const thread of [
-    ['New', 'Two'],
-    ['One', 'New'],
-  ]) {
-    const refused = { code: 'invalid_content', message: /so its text must stay as it is/v };
-    await t.throwsAsync(steps.edit(post, { thread, ...scheduled }), refused);
+  for (const [thread, message] of [
+    [['New', 'Two', 'Three'], /Part 1 .* so its text must stay/v],
+    [['One', 'New', 'Three'], /Part 2 .* so its text must stay/v],
+    [['One', 'Two'], /keeps its number of parts \(3\)/v],
+    [['One', 'Two', 'Three', 'Four'], /keeps its number of parts \(3\)/v],
+  ] as const) {
+    for (const edit of [{ thread }, { thread, ...scheduled }]) {
+      await t.throwsAsync(steps.edit(post, edit), { code: 'invalid_content', message });
+    }
   }
 
   await steps.edit(post, { thread: ['One', 'Two', 'New'], ...scheduled });
@@ -103,20 +106,24 @@ test('a live part keeps its files, and later parts may change theirs', async (t)
   );
 });
 
-test('an edit that changes a part which is being sent is refused', async (t) => {
-  const network = fakeNetwork();
-  const steps = await newSteps(t, { a: network });
-  const channel = steps.channels['a'] ?? '';
-  const { post, id } = await steps.begin({ thread: ['One', 'Two'] });
-  interrupt(network, 'send', async () => {
-    await steps.cancel(post);
-    const change = { thread: ['Else', 'Other'], schedule_in_minutes: 0 };
-    const error = await t.throwsAsync(steps.edit(post, change));
-    t.like(error, { code: 'invalid_content' });
-    t.true(error?.message.includes(channel) && error.message.includes('may be live'));
-  });
-  t.like(await steps.attempt(post, id), { status: 'published' });
-  t.deepEqual(liveTexts(network), ['One', 'Two']);
+test('an edit that changes a part which is being sent, or adds one, is refused', async (t) => {
+  for (const [content, thread] of [
+    [{ thread: ['One', 'Two'] }, ['Else', 'Other']],
+    [{ body: 'One', thread: null }, ['One', 'Other']],
+  ] as const) {
+    const network = fakeNetwork();
+    const steps = await newSteps(t, { a: network });
+    const { post, id } = await steps.begin(content);
+    interrupt(network, 'send', async () => {
+      await steps.cancel(post);
+      const error = await t.throwsAsync(steps.edit(post, { thread, schedule_in_minutes: 0 }));
+      t.like(error, { code: 'invalid_content' });
+      t.true(error?.message.includes(steps.channels['a'] ?? '?'));
+      t.regex(error?.message ?? '', /may be live, so it/v);
+    });
+    t.like(await steps.attempt(post, id), { status: 'published' });
+    t.deepEqual(liveTexts(network), content.thread ?? ['One']);
+  }
 });
 
 const other = { thread: ['One', 'Other', 'Rest'], schedule_in_minutes: 0 };
