@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Metadata } from 'sharp';
-import { decoding, sharp } from './decoding.ts';
+import { decoding, hasManyScans, sharp } from './decoding.ts';
 import type { FileRefusal, PictureFacts } from './inspector.ts';
 import { pngChunks, removeLocation } from './remove-location.ts';
 
@@ -31,6 +31,10 @@ export async function readImage(filePath: string): Promise<PictureFacts | FileRe
   const { frames, delayMs } = animationOf(filePath, image);
   if (frames > maxFrames) {
     return { refusal: `The animation has more than ${maxFrames} frames.` };
+  }
+
+  if (hasManyScans(filePath, image.format)) {
+    return { refusal: 'The JPEG has more than 500 scans. Save it again in an image editor.' };
   }
 
   removeLocation(filePath, image);

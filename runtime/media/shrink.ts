@@ -1,5 +1,5 @@
 import { writeFileSync, writeSync } from 'node:fs';
-import { decoding, sharp } from './decoding.ts';
+import { decoding, hasManyScans, sharp } from './decoding.ts';
 import { endWithParent, nullUnlessSystemError } from './run-bounded.ts';
 import type { SmallerImage } from './shrink-image.ts';
 
@@ -29,7 +29,12 @@ async function shrink(): Promise<SmallerImage | null> {
   const limitInputPixels = Math.min(Number(maxPixels), decoding.limitInputPixels);
   // First frame only, without metadata, which may contain the location.
   const image = sharp(from, { ...decoding, limitInputPixels }).autoOrient();
-  const keepsAlpha = (await image.metadata()).hasAlpha && isOpaque !== 'true';
+  const { format, hasAlpha } = await image.metadata();
+  if (hasManyScans(from, format)) {
+    return null;
+  }
+
+  const keepsAlpha = hasAlpha && isOpaque !== 'true';
   let mostPromising = Infinity;
   for (const [longest, quality] of attempts) {
     const side = Math.min(longest, Number(maxSide));

@@ -55,6 +55,26 @@ for (const [what, spoil] of Object.entries(harmless)) {
   });
 }
 
+/** A progressive JPEG of 8 × 8 pixels, whose scans after the first are empty. */
+function jpegOfScans(count: number): Buffer {
+  const [one, none] = ['01', '00'].map((byte) => byte.repeat(64));
+  const huffman = ['00', '10'].map((table) => `ffc40014${table}01${none?.slice(0, 32)}`);
+  const tables = `ffdb004300${one}${huffman.join('')}`;
+  const scans = `ffda00080101000000007f${'ffda0008010100013f007f'.repeat(count - 1)}`;
+  return Buffer.from(`ffd8ffc2000b080008000801011100${tables}${scans}ffd9`, 'hex');
+}
+
+test('a JPEG of hundreds of scans, which would delay the pictures of others, is refused', async (t) => {
+  const { signal } = new AbortController();
+  const shrink = (count: number) =>
+    shrinkImage(Readable.from([jpegOfScans(count)]), { maxBytes: 100_000 }, signal);
+  t.not(await shrink(20), null);
+  t.is(await shrink(501), null);
+  t.like((await inspect(t, jpegOfScans(20))).facts, { width: 8, height: 8 });
+  const { facts } = await inspect(t, jpegOfScans(501));
+  t.regex(JSON.stringify(facts), /more than 500 scans/v);
+});
+
 test('the JPEG of a bug report is accepted', async (t) => {
   const bytes = inputFile('jpeg-bad-sos.jpg');
   const { facts, stored } = await inspect(t, bytes);
