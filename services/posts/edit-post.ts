@@ -202,21 +202,27 @@ const movedTo = (
     : [];
 
 const ownFields = [
-  ['channel_bodies', 'overrides', 'body'],
-  ['channel_media', 'channelFiles', 'media'],
-  ['channel_options', 'options', 'options'],
+  ['channel_bodies', 'overrides', 'body', ['thread', 'body']],
+  ['channel_media', 'channelFiles', 'media', ['media_ids', 'media_urls']],
+  ['channel_options', 'options', 'options', []],
 ] as const;
 
-/** Warnings about channels that lose content of their own, or stay in the post although the request omits them. */
+/** Warnings about channels that lose or keep content of their own, or stay in the post although the request omits them. */
 const notesOnChannels = (
   { removed, kept, ...before }: EditedChannels,
   { channel_ids: channelIds, ...sent }: PostInput,
 ): ContentFault[] => [
-  ...ownFields.flatMap(([field, own]) => {
+  ...ownFields.flatMap(([field, own, , ofPost]) => {
+    const had = Object.keys(before[own]);
     const stay = Object.keys(sent[field] ?? before[own]);
-    const lost = Object.keys(before[own]).filter((id) => !stay.includes(id));
+    const lost = had.filter((id) => !stay.includes(id));
     const message = `The edit replaced the ${field} of all channels, also of ${lost.join(', ')}.`;
-    return lost.length > 0 ? [plainFault(message, 'other', `/${field}`)] : [];
+    const given = ofPost.find((name) => sent[field] === undefined && sent[name]);
+    const unused = `${given} does not apply to ${had.join(', ')}, with content of its own: send ${field} too to change that.`;
+    return [
+      ...(lost.length > 0 ? [plainFault(message, 'other', `/${field}`)] : []),
+      ...(given && had.length > 0 ? [plainFault(unused, 'field_ignored', `/${given}`)] : []),
+    ];
   }),
   ...removed.flatMap(({ row }) => {
     const fields = ownFields.flatMap(([field, , own]) => (row[own] === null ? [] : [field]));
@@ -248,9 +254,7 @@ async function editContent(
   const all = [...others, ...channels.open];
   const sent = assertOptionsOf(deps.rules, all, input.channel_options);
   const { body, thread, video } = post;
-  const { overrides, options, channelFiles } = channels;
-  const before = { body, thread, video, overrides, options, channelFiles };
-  const content = editedContent(before, input, edit.downloads);
+  const content = editedContent({ ...channels, body, thread, video }, input, edit.downloads);
   const inDefaults = filesInDefaults(deps.rules, channels.open, content.options);
   const ofChannels = filesOfChannels(content);
   const filesApart = {
