@@ -110,7 +110,7 @@ export async function countOpenPosts(em: Em, { workspaceId, channelId }: Channel
 /** Posts of which only the first are named, by due time. */
 export type LostPosts = { readonly count: number; readonly postIds: readonly string[] };
 
-/** Finds the ended posts that failed on a channel, in an attempt after `since`, because its access was lost. */
+/** Posts that failed on a channel after `since` because its access was lost; last those still being sent elsewhere. */
 export async function findLostPosts(
   em: Em,
   { workspaceId, channelId }: ChannelKey,
@@ -123,9 +123,9 @@ export async function findLostPosts(
       select p.id, (count(*) over ())::int as count
       from post_channels pc join posts p on p.id = pc.post_id and p.workspace_id = pc.workspace_id
       where pc.channel_id = ${channelId} and pc.workspace_id = ${workspaceId} and pc.status = 'failed'
-        and pc.error_code = 'access_lost' and p.status = 'failed'
+        and pc.error_code = 'access_lost' and p.status in ('failed', 'publishing')
         and greatest(pc.tried_at, ${dueAt('p')}) > ${since}
-      order by ${dueAt('p')}, p.id limit ${most}`,
+      order by p.status = 'publishing', ${dueAt('p')}, p.id limit ${most}`,
   );
   return { count: rows[0]?.count ?? 0, postIds: rows.map(({ id }) => id) };
 }

@@ -209,7 +209,7 @@ export interface paths {
         put?: never;
         /**
          * Connect a channel again, and retry the posts that failed because its access was lost
-         * @description Makes a link by which a person connects the account again (as `POST /channels/connect` with `channel_id` does). Names the posts that failed on the channel within the last 24 hours only because its access was lost. Once the account is connected again, `retry_posts` sends them again to this channel and to no other, the earliest first and 2 s apart, at most 100 in a call. A second call skips posts that are already being sent. `retry_posts` needs the scope `posts:publish` too.
+         * @description Makes a link by which a person connects the account again (as `POST /channels/connect` with `channel_id` does). Names the posts that failed on the channel within the last 24 hours only because its access was lost. Once the account is connected again, `retry_posts` sends them again to this channel and to no other, the earliest first and 2 s apart, at most 100 in a call. A post that is still being sent to other channels is named last, and a later call sends it. `retry_posts` needs the scope `posts:publish` too.
          *
          *     Scope: `channels`.
          */

@@ -182,16 +182,17 @@ export const connectedPage = (
 const lostView = (lost: number, form: Form): Html =>
   html`<p>
       In the last 24 hours ${postsAre(lost, 'was', 'were')} not published, only because the access
-      to this account was lost.
+      to this account was lost. A post that is still being sent elsewhere can follow afterwards.
     </p>
     ${formOf(form, 'retry', html`<button>Publish ${lost === 1 ? 'it' : 'them'} now</button>`)}`;
 
 const postsAre = (count: number, one: string, many: string): string =>
   count === 1 ? `1 post ${one}` : `${count} posts ${many}`;
 
-export const retriedPage = (count: number): ConnectPage => ({
-  title: count === 0 ? 'Nothing was left to publish' : `${postsAre(count, 'is', 'are')} sent again`,
-  content: html`<p class="quiet">You can close this page.</p>`,
+export const retriedPage = (count: number, left: number, form: Form): ConnectPage => ({
+  title: count === 0 ? 'Nothing to publish now' : `${postsAre(count, 'is', 'are')} sent again`,
+  content: html`${left > 0 ? [lostView(left, form)] : []}
+    <p class="quiet">You can close this page.</p>`,
 });
 
 /** Shown while another request redeems the network's answer. */

@@ -14,7 +14,7 @@ import {
   describeLink,
   networkNameOf,
 } from '../../../services/channels/read-link.ts';
-import { sendLostPosts } from '../../../services/channels/reconnect-channel.ts';
+import { countLostPosts, sendLostPosts } from '../../../services/channels/reconnect-channel.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { clientAddress, originOf } from '../../rate-limits/client-address.ts';
 import { basePath, browserOf, formKey, isFormKey, markBrowser } from './browser.ts';
@@ -56,17 +56,16 @@ async function show(
   step: ConnectStep,
   { error, typed = {} }: Shown,
 ): Promise<void> {
-  const { link, token, browser } = step;
+  const { link } = step;
   const look = await lookOf(deps, ctx);
-  const own = `${look.base}/connect/${token}`;
-  const form = { action: own, key: formKey(browser, token) };
+  const form = formOn(look, step);
   if (link.status === 'connected') {
     showPage(ctx, 200, connectedPage(await connectedAccount(deps, step), form), look);
   } else if (link.status === 'failed') {
     const back = returnAddress(link, { error: link.errorCode ?? 'failed' });
     showPage(ctx, 200, problemPage(link.error ?? 'This link was used.', back), look);
   } else if (link.status === 'redeeming') {
-    showPage(ctx, 200, waitPage(own), look);
+    showPage(ctx, 200, waitPage(form.action), look);
   } else {
     const shownError = error ?? link.error;
     const back = link.errorCode === null ? null : returnAddress(link, { error: link.errorCode });
@@ -79,6 +78,11 @@ async function show(
     showPage(ctx, error === undefined ? 200 : 400, page, look);
   }
 }
+
+const formOn = ({ base }: Look, { token, browser }: ConnectStep) => ({
+  action: `${base}/connect/${token}`,
+  key: formKey(browser, token),
+});
 
 /** Handles a form. @param onKnown Called once the form key is verified, before any request to a network. */
 export async function sendForm(
@@ -156,8 +160,9 @@ async function take(
   } else if (kind === 'retry') {
     const retried = await sendLostPosts(deps, step);
     retried.forEach(deps.syncPost);
-    const page = retriedPage(retried.length);
-    showPage(ctx, 200, page, await lookOf(deps, ctx));
+    const look = await lookOf(deps, ctx);
+    const left = await countLostPosts(deps, step);
+    showPage(ctx, 200, retriedPage(retried.length, left, formOn(look, step)), look);
   } else {
     throw new Problem('invalid', 'Press one of the buttons of this page.');
   }

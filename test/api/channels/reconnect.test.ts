@@ -80,7 +80,7 @@ test('posts of the last day that failed only because of the lost access are list
 
   t.is(status, 200);
   t.like(body.channel, { id: lost, state: 'needs_reconnect', error: 'Revoked.' });
-  t.deepEqual(body.failed_posts, { count: 4, post_ids: [early, retried, late, both] });
+  t.deepEqual(body.failed_posts, { count: 5, post_ids: [early, retried, late, both, publishing] });
   t.deepEqual(body.retrying, []);
 });
 
