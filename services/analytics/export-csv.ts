@@ -92,7 +92,7 @@ function cellsOf(row: CsvRow): (string | number | null)[] {
     row.platform,
     row.handle,
     row.url,
-    row.body ?? row.thread?.join('\n\n') ?? null,
+    row.own_text ?? row.thread?.join('\n\n') ?? row.body,
     ...metricNames.map((name) => metrics[name] ?? null),
     isRead ? likes + comments + shares + saves : null,
     row.metrics_updated_at?.toISOString() ?? null,
