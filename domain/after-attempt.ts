@@ -19,8 +19,7 @@ export type FailedAttempt = {
 type ChannelFate = 'retry' | 'scheduled' | 'draft' | 'cancelled' | 'unconfirmed' | 'failed';
 
 /** After a cancel nothing more is sent, so another attempt only reconciles what is in doubt. */
-export function fateOfChannel(attempt: FailedAttempt): ChannelFate {
-  const { post, isInDoubt, isPartLive, next } = attempt;
+export function fateOfChannel({ post, isInDoubt, isPartLive, next }: FailedAttempt): ChannelFate {
   const isDraft = post === 'draft';
   if (next.kind === 'retry' && (post === 'publishing' || (isDraft && isInDoubt))) {
     return 'retry';

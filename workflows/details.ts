@@ -33,7 +33,7 @@ export const networkLabel = (network: string): string =>
   networkNames[network] ?? `${network.slice(0, 1).toUpperCase()}${network.slice(1)}`;
 
 /** Escapes Markdown in a text of a tenant. A handle like `@a_b@c.example (d.example)` stays as it is. */
-export const inMarkdown = (text: string): string =>
+export const inMarkdown = (text = ''): string =>
   text.replaceAll(/[\\`*\[\]<>~]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gv, String.raw`\$&`);
 
 export const channelLabel = ({

@@ -172,6 +172,7 @@ test('a handle or an external id in the UI is a text, not Markdown', (t) => {
   const handle = '@a_b (c.example) [d](https://e.example) **f** `g` _h_ <i> \\';
   const shown = String.raw`@a_b (c.example) \[d\](https://e.example) \*\*f\*\* \`g\` \_h\_ \<i\> \\`;
   t.is(channelLabel({ network: 'x', handle }), `X ${shown}`);
+  t.is(channelLabel(JSON.parse('{"network":"x"}')), 'X ', 'a claim of an older version');
   t.true(postSummary({ accounts: [], externalId: handle }, null).endsWith(`id ${shown}`));
 });
 
