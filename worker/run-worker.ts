@@ -159,12 +159,7 @@ async function prepareDatabase(opened: Database): Promise<string> {
   return installation;
 }
 
-/**
- * Serves `/livez` and `/readyz` of a worker. If the port is taken, as by another worker, it runs without them.
- *
- * @param isPolling Whether the worker takes tasks.
- * @returns a function that stops the server.
- */
+/** Serves `/livez` and `/readyz`, or neither if the port is taken. @returns a function that stops the server. */
 function serveHealth(
   { host, workerHealthPort: port }: Config,
   { orm, temporal }: { readonly orm: Orm; readonly temporal: Temporal },

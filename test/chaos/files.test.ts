@@ -2,10 +2,8 @@ import test from 'ava';
 import { checkFiles } from './check/files.ts';
 import { evidenceOf, found } from './check/good-evidence.ts';
 import type { Evidence } from './check/evidence.ts';
-import { partsInOne } from './networks/read-networks.ts';
 import { altTextOf } from './parts/upload-files.ts';
 import type { PlannedFile } from './plan/post-plan.ts';
-import { textsOf } from './plan/texts.ts';
 
 const pictures = ['picture 1', 'picture 2'] as const;
 const listed = pictures.map((name) => ({ kind: 'picture' as const, altText: altTextOf(name) }));
@@ -39,21 +37,4 @@ test('the chaos suite detects files that are missing, repeated, in another order
   for (const evidence of wrong) {
     t.deepEqual(invariantsOf(evidence), ['files missing, or too many']);
   }
-});
-
-test('a thread in one post is read as parts, with all files on the first part', (t) => {
-  const post = { id: '7', url: 'https://a.example/7', parentId: null, files: listed };
-  const texts = textsOf('p1', 3, 1);
-  const inOrder = partsInOne({ ...post, text: texts.join('\n\n') });
-  t.deepEqual(
-    inOrder.map(({ part, parentId, files }) => [part, parentId, files.length]),
-    [
-      [1, null, 2],
-      [2, '7', 0],
-      [3, '7', 0],
-    ],
-  );
-  const turned = partsInOne({ ...post, text: texts.toReversed().join('\n\n') });
-  t.true(turned.some(({ parentId }) => parentId === 'another'));
-  t.deepEqual(partsInOne({ ...post, text: 'Somebody else' }), []);
 });
