@@ -64,10 +64,9 @@ const { schema, chosenIn } = defineOptions({
   },
   first_comment: {
     type: 'string',
-    minLength: 1,
     maxLength: maxCommentLength,
     description:
-      "Written below the post by the same account after publication. LinkedIn allows comments only to apps of its Community Management API; with another app's token the post is published and the comment fails.",
+      "Written below the post by the same account after publication. An empty text leaves out the default. LinkedIn allows comments only to apps of its Community Management API; with another app's token the post is published and the comment fails.",
   },
   link_card: linkCardOption,
 });
@@ -93,8 +92,7 @@ export const rules: Rules = {
         visibility !== 'PUBLIC' &&
         `The page of an organisation has no connections: its visibility on LinkedIn must be PUBLIC, not ${visibility}.`,
     );
-    const ofComment =
-      comment === undefined ? [] : commentFaults('LinkedIn', comment, maxCommentLength);
+    const ofComment = comment ? commentFaults('LinkedIn', comment, maxCommentLength) : [];
     return { ...result, errors: [...result.errors, ...errors, ...ofComment] };
   },
 };

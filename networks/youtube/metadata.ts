@@ -57,9 +57,9 @@ export const { schema, chosenIn } = defineOptions({
   },
   first_comment: {
     type: 'string',
-    minLength: 1,
     maxLength: maxCommentLength,
-    description: 'Written under the video by its own channel after publication.',
+    description:
+      'Written under the video by its own channel after publication. An empty text leaves out the default.',
   },
 });
 

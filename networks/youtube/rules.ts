@@ -96,9 +96,7 @@ export const rules: Rules = {
         ...titleFaults(title),
         ...sentences(isForKids === undefined && audienceFault),
         ...tagFaults(tags),
-        ...(comment === undefined
-          ? []
-          : [...commentFaults('YouTube', comment, maxCommentLength), ...noComments]),
+        ...(comment ? [...commentFaults('YouTube', comment, maxCommentLength), ...noComments] : []),
         ...thumbnailFaults(content),
       ],
       warnings: [

@@ -1252,7 +1252,7 @@ export interface components {
             name: string | null;
             /** @description The last four characters of the key. */
             last_four: string;
-            /** @description What the key may do. `posts:write` creates, edits and cancels drafts; `posts:publish` is needed in addition for a post with a time, and to retry, settle or unpublish one. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`. */
+            /** @description What the key may do. `posts:write` creates and edits drafts, and cancels and deletes posts; `posts:publish` is needed in addition to give a post a time or to edit one that keeps it, and to retry, settle or unpublish a post. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`. */
             scopes: (components["schemas"]["ApiKeyScopeValue"] | (string & {}))[];
             /** @description The only channels that the key sees and uses; null for all. Such a key reads posts that have one of them, and creates and changes posts that have no others. */
             channel_ids: string[] | null;
@@ -1380,7 +1380,7 @@ export interface components {
             name: string | null;
             /** @description The last four characters of the key. */
             last_four: string;
-            /** @description What the key may do. `posts:write` creates, edits and cancels drafts; `posts:publish` is needed in addition for a post with a time, and to retry, settle or unpublish one. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`. */
+            /** @description What the key may do. `posts:write` creates and edits drafts, and cancels and deletes posts; `posts:publish` is needed in addition to give a post a time or to edit one that keeps it, and to retry, settle or unpublish a post. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`. */
             scopes: (components["schemas"]["CreatedApiKeyScopeValue"] | (string & {}))[];
             /** @description The only channels that the key sees and uses; null for all. Such a key reads posts that have one of them, and creates and changes posts that have no others. */
             channel_ids: string[] | null;
@@ -1412,7 +1412,7 @@ export interface components {
         NewApiKey: {
             /** @description What the key is for. */
             name: string;
-            /** @description What the key may do. `posts:write` creates, edits and cancels drafts; `posts:publish` is needed in addition for a post with a time, and to retry, settle or unpublish one. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`. */
+            /** @description What the key may do. `posts:write` creates and edits drafts, and cancels and deletes posts; `posts:publish` is needed in addition to give a post a time or to edit one that keeps it, and to retry, settle or unpublish a post. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`. */
             scopes: components["schemas"]["NewApiKeyScopeValue"][];
             /** @description The only channels that the key sees and uses; null for all. Such a key reads posts that have one of them, and creates and changes posts that have no others. It cannot have the scope `webhooks`. */
             channel_ids?: string[] | null;
@@ -1432,7 +1432,7 @@ export interface components {
         ApiKeyEdit: {
             /** @description What the key is for. */
             name?: string;
-            /** @description What the key may do. `posts:write` creates, edits and cancels drafts; `posts:publish` is needed in addition for a post with a time, and to retry, settle or unpublish one. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`. */
+            /** @description What the key may do. `posts:write` creates and edits drafts, and cancels and deletes posts; `posts:publish` is needed in addition to give a post a time or to edit one that keeps it, and to retry, settle or unpublish a post. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`. */
             scopes?: components["schemas"]["ApiKeyEditScopeValue"][];
             /** @description The only channels that the key sees and uses; null for all. Such a key reads posts that have one of them, and creates and changes posts that have no others. It cannot have the scope `webhooks`. */
             channel_ids?: string[] | null;
@@ -1584,7 +1584,7 @@ export interface components {
         LinkedinOptions: {
             /** @description Who may see the post: everybody, or the member's connections. Default: `PUBLIC`; the page of an organisation accepts nothing else. */
             visibility?: components["schemas"]["LinkedinOptionsVisibilityValue"];
-            /** @description Written below the post by the same account after publication. LinkedIn allows comments only to apps of its Community Management API; with another app's token the post is published and the comment fails. */
+            /** @description Written below the post by the same account after publication. An empty text leaves out the default. LinkedIn allows comments only to apps of its Community Management API; with another app's token the post is published and the comment fails. */
             first_comment?: string;
             /** @description Whether a post without files shows a card of its first link, with the title, the description and the picture of that page. Default: true. */
             link_card?: boolean;
@@ -1644,7 +1644,7 @@ export interface components {
             thumbnail?: string;
             /** @description Whether the video has altered or synthetic content that looks real. */
             synthetic_media?: boolean;
-            /** @description Written under the video by its own channel after publication. */
+            /** @description Written under the video by its own channel after publication. An empty text leaves out the default. */
             first_comment?: string;
         };
         /** @description Options of a channel: those of its network. `GET /networks` has them too. */
@@ -3506,7 +3506,7 @@ export interface components {
         NewWorkspaceKey: {
             /** @description What the key is for. */
             name?: string;
-            /** @description What the key may do. `posts:write` creates, edits and cancels drafts; `posts:publish` is needed in addition for a post with a time, and to retry, settle or unpublish one. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`. */
+            /** @description What the key may do. `posts:write` creates and edits drafts, and cancels and deletes posts; `posts:publish` is needed in addition to give a post a time or to edit one that keeps it, and to retry, settle or unpublish a post. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`. */
             scopes?: components["schemas"]["NewWorkspaceKeyScopeValue"][];
             /**
              * Format: date-time

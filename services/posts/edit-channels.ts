@@ -46,12 +46,13 @@ export async function editChannels(em: Em, { post, channels }: WholePost, input:
     sending: asStored(isUnderWay),
     /** Channels that may have the post, until somebody settles them. */
     doubted: asStored((status) => status === 'unconfirmed'),
-    /** Channels that the post is still to be sent to, with their defaults; the stored ones when a part is live. */
+    /** Channels to send to, with their defaults; the stored ones when a part is live, or only the time changes. */
     open: wanted
       .filter(({ id }) => canBeSent(byChannel.get(id)))
       .map((channel) => {
         const known = byChannel.get(channel.id);
-        return known?.parts.some(mayBeLive) ? withDefaults(channel, known.row.defaults) : channel;
+        const keeps = known && (isMove(Object.keys(input)) || known.parts.some(mayBeLive));
+        return keeps ? withDefaults(channel, known.row.defaults) : channel;
       }),
     kept: byChannel,
     removed,
@@ -62,6 +63,9 @@ export async function editChannels(em: Em, { post, channels }: WholePost, input:
     channelFiles: ownOf('media'),
   };
 }
+
+const times = new Set(['scheduled_at', 'schedule_in_minutes', 'timezone']);
+const isMove = (names: string[]) => names.length > 0 && names.every((name) => times.has(name));
 
 export type EditedChannels = Awaited<ReturnType<typeof editChannels>>;
 

@@ -128,4 +128,20 @@ test('a post shows the options with which it goes out: its own over the defaults
   t.deepEqual(shown, { visibility: 'private', language: 'fr' });
   const { data } = (await client.get('/events')).body.events[0];
   t.deepEqual(data.post.channels[0].options, shown);
+  await edit({ visibility: 'unlisted' });
+  const moved = (await client.patch(`/posts/${id}`, { schedule_in_minutes: 30 })).body.post;
+  t.deepEqual(moved.channels[0].options, shown, 'a new time leaves the defaults');
+});
+
+test('an empty first comment leaves out that of the defaults', async (t) => {
+  const client = await api.newClient();
+  const channel = await storeChannel(api.punctual, client.workspaceId, { platform: 'youtube' });
+  await client.patch(`/channels/${channel}`, { options: { first_comment: 'Hi' } });
+  const check = async (own: object): Promise<string> => {
+    const channel_options = { [channel]: { privacy: 'private', ...own } };
+    const post = { body: 'x', channel_ids: [channel], channel_options };
+    return JSON.stringify((await client.post('/posts/validate', post)).body);
+  };
+  t.regex(await check({}), /no comments under a private video/v);
+  t.notRegex(await check({ first_comment: '' }), /no comments|must not be empty/v);
 });
