@@ -16,7 +16,7 @@ const scope = oneOf(scopes);
 const scopesOfKey = {
   ...listOf(scope),
   description:
-    'What the key may do. `posts:write` creates, edits and cancels drafts; `posts:publish` is needed in addition for a post with a time, and to retry, settle or unpublish one. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`.',
+    'What the key may do. `posts:write` creates and edits drafts, and cancels and deletes posts; `posts:publish` is needed in addition to give a post a time or to edit one that keeps it, and to retry, settle or unpublish a post. The others cover all calls of their resource. Texts of posts are shown by `posts:read`, by the answers of `posts:write` and `posts:publish`, by `analytics`, and by the events of `webhooks`.',
 };
 
 const channelIds = {
