@@ -32,7 +32,7 @@ const networkNames: Readonly<Record<string, string>> = {
 export const networkLabel = (network: string): string =>
   networkNames[network] ?? `${network.slice(0, 1).toUpperCase()}${network.slice(1)}`;
 
-/** Escapes Markdown in a text of a tenant. A handle like `@a_b@c.example (d.example)` stays as it is. */
+/** Escapes Markdown in a text of a tenant. A handle like `@a_b@c.example` stays as it is. Older claims have none. */
 export const inMarkdown = (text = ''): string =>
   text.replaceAll(/[\\`*\[\]<>~]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gv, String.raw`\$&`);
 

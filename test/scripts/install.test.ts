@@ -55,14 +55,11 @@ const install = (root: string, ...flags: string[]) =>
 
 const registryAway = /The package registry could not be reached \(ECONNREFUSED\)/v;
 
-test('a second start installs nothing and prints nothing', async (t) => {
-  const root = await project(t, 'production');
-  t.deepEqual(await install(root, '--production'), { ok: true, stdout: '', stderr: '' });
-});
-
-test('an install for the tests is enough to start', async (t) => {
-  const root = await project(t, 'full');
-  t.true((await install(root, '--production')).ok);
+test('a start after an install, also one for the tests, installs nothing and prints nothing', async (t) => {
+  for (const installed of ['production', 'full'] as const) {
+    const root = await project(t, installed);
+    t.deepEqual(await install(root, '--production'), { ok: true, stdout: '', stderr: '' });
+  }
 });
 
 test('a machine that cannot reach the package registry gets a sentence instead of a stack trace', async (t) => {

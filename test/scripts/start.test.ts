@@ -16,13 +16,9 @@ import { poll } from '../support/poll.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { listening } from '../support/listening.ts';
 
-test('with nothing set, the API is on port 3000 of the loopback and everything else is brought along', (t) => {
+test('the API is on port 3000 of the loopback unless set, and all invalid ports are reported at once', (t) => {
   const settings = readStartSettings({});
   t.like(settings, { host: '127.0.0.1', apiPort: 3000, temporalNamespace: 'default' });
-  t.is(settings.databaseUrl ?? settings.temporalAddress, undefined);
-});
-
-test('all invalid ports are reported at once', (t) => {
   const env = { PORT: '0', PUNCTUAL_SANDBOX_PORT: '70000', PUNCTUAL_TEMPORAL_PORT: '0' };
   t.deepEqual(readStartSettings(env).problems, [
     'PORT must be a port from 1 to 65535, not "0".',
