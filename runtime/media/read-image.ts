@@ -33,11 +33,11 @@ export async function readImage(filePath: string): Promise<PictureFacts | FileRe
     return { refusal: `The animation has more than ${maxFrames} frames.` };
   }
 
+  removeLocation(filePath, image);
   if (hasManyScans(filePath, image.format)) {
-    return { refusal: 'The JPEG has more than 500 scans. Save it again in an image editor.' };
+    return { refusal: 'The JPEG has more than 50 scans. Save it again in an image editor.' };
   }
 
-  removeLocation(filePath, image);
   const refusal = await refusalByDecoding(filePath);
   if (refusal !== null) {
     return { refusal };
