@@ -9,7 +9,7 @@ import { query } from './query.ts';
  * Counter that workers increment in the database and then in Temporal. A lower count in the database shows that it was
  * restored.
  */
-type RestoreCounter = {
+export type RestoreCounter = {
   /** Id of the database. */
   readonly installation: string;
   readonly count: number;

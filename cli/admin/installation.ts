@@ -10,6 +10,7 @@ import {
   finishRestore,
   lacksResult,
   readRestoreCounter,
+  type RestoreCounter,
   type Finished,
 } from '../../db/restore-counter.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -112,17 +113,15 @@ const unnoticedMs = 2 * 60_000;
 /** Temporal's workflow lists lag by about a second. In milliseconds. */
 const listLagMs = 2000;
 
-/** Returns a time before the backup: the restored counter may have gone on since. Null if the backup has no count. */
-function backupTime(lastAt: Date | null, behindSince: Date | null): Date | null {
-  const before = Math.min(
-    lastAt?.getTime() ?? Infinity,
-    (behindSince?.getTime() ?? Infinity) - unnoticedMs,
-  );
-  return lastAt && new Date(before - clocksDifferMs);
+/** Returns a time before the backup. The restored counter may have gone on, and a person may be wrong about `since`. */
+function backupTime({ lastAt, behindSince }: RestoreCounter, since: Date | null): Date | null {
+  const known = [since, lastAt].flatMap((at) => at?.getTime() ?? []);
+  const before = Math.min(...known, (behindSince?.getTime() ?? Infinity) - unnoticedMs);
+  return known.length > 0 ? new Date(before - clocksDifferMs) : null;
 }
 
 /**
- * @param since When the backup began; null derives it from the last count in the database and the first known loss.
+ * @param since When the backup began, unless the database's last count or its first known loss is earlier.
  * @throws AppError when the database is not behind Temporal and no time was given.
  */
 export async function completeRestore(
@@ -132,15 +131,15 @@ export async function completeRestore(
 ): Promise<Finished & { readonly ended: readonly string[]; readonly lackedPosts: number }> {
   // Read before the database's count, because workers raise Temporal's count first.
   const known = (await loadStoredCounter(client, await installationId(orm))) ?? 0;
-  const { count, lastAt, behindSince } = await readRestoreCounter(orm);
-  if (since === null && behindSince === null && known <= count) {
+  const counter = await readRestoreCounter(orm);
+  if (since === null && counter.behindSince === null && known <= counter.count) {
     throw new AppError(
       'invalid_request',
       'The database is not older than its workflows, so nothing was changed. If it was restored (from a backup that is younger than two minutes, or beside a Temporal that was lost or restored), give the time at which the older backup began: --since 2027-03-01T03:00:00Z.',
     );
   }
 
-  const from = since ?? backupTime(lastAt, behindSince);
+  const from = backupTime(counter, since);
   if (from === null) {
     throw new AppError(
       'invalid_request',
