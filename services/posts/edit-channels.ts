@@ -22,10 +22,8 @@ export async function editChannels(em: Em, { post, channels }: WholePost, input:
   const had = channels.map(({ account }) => account.id);
   const wanted = await chooseChannels(em, post.workspaceId, input.channel_ids ?? had, had);
   const ids = new Set(wanted.map(({ id }) => id));
-  const stays = (channel: PostOnChannel): boolean =>
-    ids.has(channel.account.id) || !canBeSent(channel);
-  const kept = channels.filter(stays);
-  const removed = channels.filter((channel) => !stays(channel));
+  const kept = channels.filter((one) => ids.has(one.account.id) || !canBeSent(one));
+  const removed = channels.filter((one) => !kept.includes(one));
   assertNothingLive(removed);
   const order = [...new Set([...ids, ...kept.map(({ account }) => account.id)])];
   assertChosen(order, input);
@@ -42,6 +40,7 @@ export async function editChannels(em: Em, { post, channels }: WholePost, input:
       .filter(({ row }) => matches(row.status))
       .map(({ row, account }) => withDefaults(account, row.defaults));
   return {
+    closed: asStored((status) => !sendable.has(status)),
     /** Channels on which an attempt began before the post was cancelled, and will finish. */
     sending: asStored(isUnderWay),
     /** Channels that may have the post, until somebody settles them. */
@@ -69,7 +68,7 @@ const isMove = (names: string[]) => names.length > 0 && names.every((name) => ti
 
 export type EditedChannels = Awaited<ReturnType<typeof editChannels>>;
 
-export const withDefaults = (channel: ChosenChannel, options: ChosenChannel['options'] = null) => ({
+const withDefaults = (channel: ChosenChannel, options: ChosenChannel['options'] = null) => ({
   ...channel,
   options,
 });
@@ -84,9 +83,10 @@ function assertNotBeingRemoved(channels: readonly PostOnChannel[]): void {
   }
 }
 
-/** Neither published, being sent nor in doubt. A channel that is new to the post can be sent. */
+/** Neither published, being sent nor in doubt. */
+const sendable: ReadonlySet<ChannelStatus> = new Set(['draft', 'scheduled', 'failed']);
 const canBeSent = (channel: PostOnChannel | undefined): boolean =>
-  channel === undefined || ['draft', 'scheduled', 'failed'].includes(channel.row.status);
+  channel === undefined || sendable.has(channel.row.status);
 
 /**
  * A channel with a live part of a thread cannot be removed: its ledger rows would be lost, and adding the channel

@@ -18,7 +18,7 @@ import type { ServiceDeps } from '../deps.ts';
 import { downloadMedia } from '../media/download-media.ts';
 import type { MediaToInsert } from '../media/store-files.ts';
 import { assertOptionsOf, fileIdsOf, filesInDefaults } from './channel-options.ts';
-import { namesOfChannels, settleFirst } from './choose-channels.ts';
+import { nameOfChannel, namesOfChannels, settleFirst } from './choose-channels.ts';
 import {
   assertNotEmpty,
   assertTexts,
@@ -26,7 +26,7 @@ import {
   requestWarnings,
   type PostContent,
 } from './content.ts';
-import { editChannels, withDefaults, writeChannels, type EditedChannels } from './edit-channels.ts';
+import { editChannels, writeChannels, type EditedChannels } from './edit-channels.ts';
 import { assertNoneDeleted, editPostMedia, type EditedMedia } from './edit-media.ts';
 import { editedLabels, withExternalId } from './labels.ts';
 import { filesOfChannels } from './post-media.ts';
@@ -209,7 +209,7 @@ const ownFields = [
 
 /** Warnings about channels that lose or keep content of their own, or stay in the post although the request omits them. */
 const notesOnChannels = (
-  { removed, kept, ...before }: EditedChannels,
+  { removed, kept, sending, ...before }: EditedChannels,
   { channel_ids: channelIds, ...sent }: PostInput,
 ): ContentFault[] => [
   ...ownFields.flatMap(([field, own, , ofPost]) => {
@@ -223,6 +223,10 @@ const notesOnChannels = (
       ...(lost.length > 0 ? [plainFault(message, 'other', `/${field}`)] : []),
       ...(given && had.length > 0 ? [plainFault(unused, 'field_ignored', `/${given}`)] : []),
     ];
+  }),
+  ...sending.map((channel) => {
+    const message = `${nameOfChannel(channel)} is being sent as it was: the edit applies there only if that fails.`;
+    return plainFault(message, 'field_ignored');
   }),
   ...removed.flatMap(({ row }) => {
     const fields = ownFields.flatMap(([field, , own]) => (row[own] === null ? [] : [field]));
@@ -247,11 +251,7 @@ async function editContent(
   edit: Edit,
 ) {
   const { input } = edit;
-  const isOpen = new Set(channels.open.map(({ id }) => id));
-  const others = [...channels.kept.values()]
-    .filter(({ account }) => !isOpen.has(account.id))
-    .map(({ row, account }) => withDefaults(account, row.defaults));
-  const all = [...others, ...channels.open];
+  const all = [...channels.closed, ...channels.open];
   const sent = assertOptionsOf(deps.rules, all, input.channel_options);
   const { body, thread, video } = post;
   const content = editedContent({ ...channels, body, thread, video }, input, edit.downloads);

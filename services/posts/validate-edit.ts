@@ -32,9 +32,9 @@ export async function validateEdit(
 
   const nothing = { errors: [], warnings: [], texts: [], textHash: null };
   const others = [...sending, ...doubted].map((channel) => Object.assign({ channel }, nothing));
-  const inDoubt = addChangedParts(edited, others);
-  if (isScheduled || inDoubt.length > 0) {
-    assertPublishable(isScheduled ? [...validations, ...inDoubt] : inDoubt);
+  const checked = [...(isScheduled ? validations : []), ...addChangedParts(edited, others)];
+  if (isScheduled || checked.length > 0) {
+    assertPublishable(checked);
   }
 
   return validations;
