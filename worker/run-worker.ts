@@ -175,8 +175,7 @@ function serveHealth(
       const found = await Promise.all([isDatabaseReachable(orm), polls]);
       const [postgresql, connected] = found.map((answers) => (answers ? 'ok' : 'does not answer'));
       const isRestored = !isPolling() && postgresql === 'ok' && (await awaitsRestoreFinish(orm));
-      const why = isRestored ? restoredDatabase : 'not yet, or no longer';
-      const polling = isPolling() ? 'ok' : why;
+      const polling = isPolling() ? 'ok' : isRestored ? restoredDatabase : 'not yet, or no longer';
       const ready = [postgresql, connected, polling].every((part) => part === 'ok');
       ctx.status = ready ? 200 : 503;
       ctx.body = { ready, postgresql, temporal: connected, polling };

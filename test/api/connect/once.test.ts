@@ -160,10 +160,7 @@ test('after a reconnect the person can retry the posts that failed because of it
   t.regex(wordsOf(done), /2 posts are sent again.*1 post was not published.*sent elsewhere/v);
   const again = await browser.submit(page, 'retry');
   t.regex(wordsOf(again), /Nothing to publish now/v);
-  const failed: boolean[] = [];
-  for (const post of posts) {
-    failed.push((await client.get(`/posts/${post}`)).body.post.status === 'failed');
-  }
-
-  t.deepEqual(failed, [false, false, true]);
+  const isFailed = async (post: string) =>
+    (await client.get(`/posts/${post}`)).body.post.status === 'failed';
+  t.deepEqual(await Promise.all(posts.map(isFailed)), [false, false, true]);
 });
