@@ -218,7 +218,7 @@ const notesOnChannels = (
     const lost = had.filter((id) => !stay.includes(id));
     const message = `The edit replaced the ${field} of all channels, also of ${lost.join(', ')}.`;
     const given = ofPost.find((name) => sent[field] === undefined && sent[name]);
-    const unused = `${given} does not apply to ${had.join(', ')}, with content of its own: send ${field} too to change that.`;
+    const unused = `${given} does not apply to ${had.join(', ')}: their ${field} take precedence. Send ${field} too to change them.`;
     return [
       ...(lost.length > 0 ? [plainFault(message, 'other', `/${field}`)] : []),
       ...(given && had.length > 0 ? [plainFault(unused, 'field_ignored', `/${given}`)] : []),

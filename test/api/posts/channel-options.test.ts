@@ -216,7 +216,7 @@ test('an edit names the texts, files and options that channels lose by it', asyn
   const edit = async (change: object) =>
     (await client.patch(`/posts/${id}`, change)).body.post.warnings;
   const kept = await edit({ body: 'New', media_ids: [file] });
-  t.regex(kept[0].message, /^body does not apply to .* send channel_bodies too/v);
+  t.regex(kept[0].message, /^body does not apply to .* Send channel_bodies too/v);
   t.is(kept[1].path, '/media_ids');
   const [replaced] = await edit({ channel_options: { [mastodon]: { sensitive: true } } });
   t.true(replaced.message.includes(`channel_options of all channels, also of ${linkedin}.`));
