@@ -1,16 +1,17 @@
 import type { AppBskyRichtextFacet, Facet } from '@atproto/api';
+import { Readable } from 'node:stream';
 import { having, type Json } from '../../domain/json-schema.ts';
+import { shrinkImage } from '../../runtime/media/shrink-image.ts';
 import { answerReader, quote } from '../answer.ts';
 import { cardMaker } from '../link-card/card-maker.ts';
-import { type Connection, type PartMedia, NetworkError, type PreparedPart } from '../network.ts';
-import { contentOf, contentOfBytes, type FileContent } from '../uploads/file-bytes.ts';
-import { isImage, isVideo, nameOf } from '../validation/files.ts';
+import { NetworkError, type Connection, type PartMedia, type PreparedPart } from '../network.ts';
+import { contentOf, contentOfBytes, fileBytes, type FileContent } from '../uploads/file-bytes.ts';
+import { isImage, isVideo, nameOf, numberOf, sizesOf } from '../validation/files.ts';
 import { blobOf, blobOfBytes, blobSchema, heldPicture, holdPicture, type Blob } from './blobs.ts';
 import { uploadBlob } from './client.ts';
-import { fitImage, fittedBytes } from './images.ts';
 import { blueskySettings } from './rules.ts';
 import { withSession } from './session.ts';
-import { type PreparedPost, preparedPostOf } from './thread.ts';
+import { preparedPostOf, type PreparedPost } from './thread.ts';
 import { processVideo } from './video.ts';
 
 type PreparedFiles = Required<
@@ -209,4 +210,69 @@ async function upload(
     const message = `The Bluesky server detected another media type for the file "${fileName}" (${kept.mimeType}, not ${blob.mimeType}).`;
     throw new NetworkError('media_refused', message, { accepted: 'no' });
   }
+}
+
+type FittedImage = {
+  readonly blob: Blob;
+  readonly width: number;
+  readonly height: number;
+  readonly warning: string;
+};
+
+/** Re-encodes an image so that the network accepts it, and holds it for the upload. */
+async function fitImage(
+  connection: Connection,
+  file: PartMedia,
+  maxBytes: number,
+): Promise<FittedImage> {
+  const { bytes, type, width, height } = await encode(connection, file, maxBytes);
+  const blob = blobOfBytes(bytes, type);
+  holdPicture(connection, blob.ref.$link, bytes);
+  const [limit, had] = sizesOf(maxBytes, file.sizeBytes);
+  const size = `${numberOf(width)} × ${numberOf(height)} pixels`;
+  const kind = type === 'image/webp' ? 'WebP' : 'JPEG';
+  const warning = `Bluesky takes images of up to ${limit}, and ${nameOf(file)} has ${had}: it went out as a ${kind} of ${size} with ${sizesOf(maxBytes, bytes.length)[1]}.`;
+  return { blob, width, height, warning };
+}
+
+/** The bytes of an image that was re-encoded for a record. */
+async function fittedBytes(
+  connection: Connection,
+  file: PartMedia,
+  blob: Blob,
+  maxBytes: number,
+): Promise<Buffer> {
+  const cid = blob.ref.$link;
+  const bytes = heldPicture(connection, cid) ?? (await encode(connection, file, maxBytes)).bytes;
+  if (blobOfBytes(bytes, blob.mimeType).ref.$link !== cid) {
+    const message = `The file ${nameOf(file)} was made smaller with another result than before.`;
+    throw new NetworkError('internal', message, { accepted: 'no' });
+  }
+
+  return bytes;
+}
+
+/** In milliseconds, with the wait for a processor. Shorter than an attempt. */
+const encodeTimeoutMs = 3 * 60_000;
+
+async function encode({ workspaceId }: Connection, file: PartMedia, maxBytes: number) {
+  const pixels = (file.width ?? Infinity) * (file.height ?? Infinity);
+  const made = await shrinkImage(
+    Readable.from(fileBytes(file)),
+    { maxBytes, pixels, workspaceId },
+    AbortSignal.timeout(encodeTimeoutMs),
+  ).catch((error: unknown) => {
+    if (error instanceof NetworkError) {
+      throw error;
+    }
+
+    const message = `The file ${nameOf(file)} could not be made smaller at the moment.`;
+    throw new NetworkError('internal', message, { accepted: 'no', cause: error });
+  });
+  if (!made) {
+    const message = `The file ${nameOf(file)} is larger than Bluesky takes, and could not be made smaller.`;
+    throw new NetworkError('media_refused', message, { accepted: 'no' });
+  }
+
+  return made;
 }

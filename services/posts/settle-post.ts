@@ -1,19 +1,21 @@
 import { recordAudit } from '../../db/audit.ts';
+import type { Channel } from '../../db/entities/channels.ts';
 import type { PostPart } from '../../db/entities/post-channels.ts';
 import { lockClaims } from '../../db/ledger/entries.ts';
-import type { FoundPost } from '../../db/ledger/outcomes.ts';
+import { postAt, type FoundPost } from '../../db/ledger/outcomes.ts';
+import type { Em } from '../../db/orm.ts';
+import { finalizeIfPublished, refinalizePost } from '../../db/refinalize-post.ts';
 import { lockParts, lockPost, type PostOnChannel } from '../../db/repositories/posts.ts';
 import { forgetMetricDays, sumMetrics } from '../../db/sum-metrics.ts';
-import { refinalizePost, finalizeIfPublished } from '../../db/refinalize-post.ts';
 import { settled, type Settled } from '../../domain/channel-changes.ts';
-import { AppError, channelDetail } from '../../domain/errors.ts';
+import { AppError, channelDetail, wrongValue } from '../../domain/errors.ts';
 import { currentParts, isOpen, isSent, linksOf, mayBeLive } from '../../domain/live-parts.ts';
 import { isWithheld } from '../../domain/post-view.ts';
 import type { PostStatus } from '../../domain/statuses.ts';
+import { addressFault, postAddress } from '../../domain/texts.ts';
 import { longestAppearanceMs } from '../../networks/content-rules.ts';
 import type { PostChange } from '../context.ts';
 import type { ServiceDeps } from '../deps.ts';
-import { assertFree, assertNotLive, foundAt, readUrl, type KnowsPages } from './found-post.ts';
 
 /** Time in which a settlement can be corrected, in milliseconds. */
 const correctableMs = 24 * 60 * 60_000;
@@ -203,4 +205,83 @@ function absentSentence(live: readonly { readonly url: string | null }[], parts:
 
   const links = linksOf(live);
   return `A person checked: the network has ${parts} parts. A retry sends the others.${links === '' ? '' : ` Live: ${links}`}`;
+}
+
+/** The account, as `PostPages` needs it. */
+type PageOwner = Pick<Channel, 'platform' | 'baseUrl' | 'remoteId' | 'handle' | 'settings'>;
+
+export type KnowsPages = { readonly networks: Pick<ServiceDeps['networks'], 'postPages'> };
+
+/** Normalizes the URL of a post as browsers do. It is shown as a link and never requested. */
+function readUrl(given: string): string {
+  const fault = addressFault(given);
+  if (fault !== null) {
+    throw wrongValue('/url', fault);
+  }
+
+  return postAddress(given);
+}
+
+/** @param part Of the thread, from 0. */
+function foundAt(
+  { postPages }: KnowsPages['networks'],
+  channel: PageOwner,
+  url: string,
+  part: number,
+): FoundPost {
+  const pages = postPages[channel.platform];
+  if (!pages) {
+    return { url, remoteId: null };
+  }
+
+  const page = pages.idAt(channel, new URL(url), part);
+  if (page === null) {
+    const what = part > 0 ? `part ${part + 1} of the thread` : 'a post';
+    throw wrongValue(
+      '/url',
+      `must be the address of ${what} of ${channel.handle} on ${channel.platform}, such as ${pages.example(channel, part)}`,
+    );
+  }
+
+  return { url, remoteId: page.id };
+}
+
+/**
+ * Refuses the URL of a part of the thread that is known to be live.
+ *
+ * @param inDoubt The part that is asked for, from 0.
+ */
+function assertNotLive(
+  parts: readonly PostPart[],
+  { url, remoteId }: FoundPost,
+  inDoubt: number,
+): void {
+  const known = parts
+    .filter(isSent)
+    .find((part) => part.url === url || (remoteId !== null && part.remoteId === remoteId));
+  if (known && known.part !== inDoubt) {
+    throw wrongValue(
+      '/url',
+      `is that of part ${known.part + 1} of the thread, which is known to be live. Send the URL of part ${inDoubt + 1}, or null only if part ${inDoubt + 1} is not there`,
+    );
+  }
+}
+
+/**
+ * Refuses the URL of another post of the channel.
+ *
+ * @param em Its transaction holds `lockClaims`, so no concurrent reconcile or settle of the channel interferes.
+ */
+async function assertFree(
+  em: Em,
+  channel: Parameters<typeof postAt>[1],
+  found: FoundPost,
+): Promise<void> {
+  const other = await postAt(em, channel, found);
+  if (other !== null) {
+    const which = other.id === null ? 'a deleted post' : `post ${other.id}`;
+    const message = `This URL already belongs to ${which} of this channel. Send the URL of this post, or null if it is not there.`;
+    const details = [{ path: '/url', message }];
+    throw new AppError('nothing_to_settle', message, { details });
+  }
 }
