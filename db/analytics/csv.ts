@@ -47,7 +47,7 @@ export function selectCsvRows(
       order by pm.published_at ${way}, pm.post_id ${way} limit ${postsAtOnce}
     )
     select page.post_id, page.published_at as key_at, pc.published_at, pc.channel_id, c.platform, c.handle, pc.url,
-      left(pc.body, 10000) as own_text, ${cutTexts}, pc.metrics, pc.metrics_updated_at, pc.gone_at
+      left(coalesce(case when p.thread is null then pc.sent_text end, pc.body), 10000) as own_text, ${cutTexts}, pc.metrics, pc.metrics_updated_at, pc.gone_at
     from page join posts p on p.id = page.post_id join post_channels pc on pc.post_id = page.post_id
       join channels c on c.id = pc.channel_id
     where ${isListed(filter)}

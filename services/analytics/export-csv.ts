@@ -41,12 +41,9 @@ export function exportCsv(
   request: CsvRequest,
   assertStillAllowed: () => Promise<void>,
 ): Readable {
-  const { order = 'desc', sort = 'date', limit, offset } = request;
-  const isOfPage = {
-    limit: limit !== undefined,
-    offset: offset !== undefined,
-    sort: sort !== 'date',
-  };
+  // A generated client sends the defaults.
+  const { order = 'desc', sort = 'date', limit = 50, offset = 0 } = request;
+  const isOfPage = { limit: limit !== 50, offset: offset !== 0, sort: sort !== 'date' };
   const details = Object.entries(isOfPage).flatMap(([name, isGiven]) =>
     isGiven ? [{ path: `?${name}`, message: 'is not for csv, which has all posts by date' }] : [],
   );

@@ -1,7 +1,7 @@
 import { sumAllMetrics } from '../../support/sum-all-metrics.ts';
 import test, { type ExecutionContext } from 'ava';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Client } from '../../support/client.ts';
 import { holdLock } from '../../support/hold-lock.ts';
@@ -24,7 +24,8 @@ test('a range is downloaded as CSV, with a line for each post and channel and wi
     [{ channel: mastodon, metrics: { likes: 3, shares: 1 } }, { channel: x }],
     hostile,
   );
-  const own = "update post_channels set body = 'For X' where channel_id = ?";
+  const own =
+    "update post_channels set body = 'Edited later', sent_text = 'For X' where channel_id = ?";
   await api.punctual.orm.em.fork().execute(own, [x]);
   const response = await download(client, january);
   t.is(response.headers.get('content-type'), 'text/csv; charset=utf-8; header=present');
@@ -87,13 +88,18 @@ test.serial('a fourth download of a workspace gets 429 while three are under way
   t.is(next.status, 200);
 });
 
-test('the download has every post of the range once, over several pages and with equal times', async (t) => {
+/** Stores published posts of January on Mastodon by SQL. @param body Of the post `n`, like `thread` and its time. */
+async function storePosts(
+  count: number,
+  { body, thread = 'null', plus = '0' }: { body: string; thread?: string; plus?: string },
+): Promise<Client> {
   const { client, mastodon } = await workspace(api);
   const em = api.punctual.orm.em.fork();
   await em.execute(
-    `insert into posts (id, workspace_id, body, status, published_at, created_at, updated_at)
-     select gen_random_uuid(), ?, 'x', 'published', '2027-01-05T00:00:00Z', now(), now() from generate_series(1, 1201)`,
-    [client.workspaceId],
+    `insert into posts (id, workspace_id, body, thread, status, published_at, created_at, updated_at)
+     select gen_random_uuid(), ?, ${body}, ${thread}, 'published',
+       '2027-01-05T00:00:00Z'::timestamptz + ${plus} * interval '1 s', now(), now() from generate_series(1, ?::int) n`,
+    [client.workspaceId, count],
   );
   await em.execute(
     `insert into post_channels (id, workspace_id, post_id, channel_id, position, status, published_at)
@@ -101,7 +107,16 @@ test('the download has every post of the range once, over several pages and with
     [mastodon, client.workspaceId],
   );
   await sumAllMetrics(em, client.workspaceId);
-  for (const query of [january, `${january}&order=asc`, `${january}&platform=mastodon`]) {
+  return client;
+}
+
+test('the download has every post of the range once, over several pages and with equal times', async (t) => {
+  const client = await storePosts(1201, { body: `'x'` });
+  for (const query of [
+    `${january}&limit=50&offset=0`,
+    `${january}&order=asc`,
+    `${january}&platform=mastodon`,
+  ]) {
     const lines = (await (await download(client, query)).text()).split('\r\n').slice(1, -1);
     t.is(lines.length, 1201, query);
     t.is(new Set(lines).size, 1201, query);
@@ -115,7 +130,7 @@ test('a download refuses limit, offset and an order by a metric', async (t) => {
   const client = await api.newClient();
   for (const [query, path] of [
     ['limit=5', '?limit'],
-    ['offset=0', '?offset'],
+    ['offset=1', '?offset'],
     ['sort=likes', '?sort'],
   ]) {
     const response = await download(client, `${query}`);
@@ -144,42 +159,80 @@ test('analytics of a hundred long threads on many channels are two megabytes at 
   t.is(post.channels.length, 2);
 });
 
-/** More posts than one page, the oldest of which makes the query fail. */
-async function brokenPosts(): Promise<Client> {
-  const { client, mastodon } = await workspace(api);
-  const em = api.punctual.orm.em.fork();
-  // A thread must be a list: cutting this one fails, after the first posts were sent.
-  await em.execute(
-    `insert into posts (id, workspace_id, body, thread, status, published_at, created_at, updated_at)
-     select gen_random_uuid(), ?, case when n > 1 then 'Hi' end, case n when 1 then to_jsonb(repeat('x', 20000)) end,
-       'published', '2027-01-05T00:00:00Z'::timestamptz + n * interval '1 s', now(), now()
-     from generate_series(1, 600) n`,
-    [client.workspaceId],
-  );
-  await em.execute(
-    `insert into post_channels (id, workspace_id, post_id, channel_id, position, status, published_at)
-     select gen_random_uuid(), workspace_id, id, ?, 0, 'published', published_at from posts where workspace_id = ?`,
-    [mastodon, client.workspaceId],
-  );
-  await sumAllMetrics(em, client.workspaceId);
-  return client;
-}
+/** More than one page. Cutting the thread of the oldest, which must be a list, fails after the first posts were sent. */
+const brokenPosts = () =>
+  storePosts(600, {
+    body: `case when n > 1 then 'Hi' end`,
+    thread: `case n when 1 then to_jsonb(repeat('x', 20000)) end`,
+    plus: 'n',
+  });
 
-/** Downloads as a client or a proxy with this HTTP version. @returns the bytes, if the response looks complete. */
-async function downloadBy(t: ExecutionContext, { key }: Client, http: string): Promise<string> {
+/** Requests the download as a client or a proxy with this HTTP version, without reading the response. */
+async function ask(t: ExecutionContext, { key }: Client, http = '1.1'): Promise<Socket> {
   const { hostname, port } = new URL(api.punctual.url);
-  const socket = connect(Number(port), hostname);
+  const socket = connect(Number(port), hostname).pause();
   t.teardown(() => socket.destroy());
+  socket.on('error', () => undefined);
   await once(socket, 'connect');
   const asked = `GET /api/v1/analytics?format=csv&${january} HTTP/${http}`;
   socket.write(`${asked}\r\nhost: punctual.example\r\nauthorization: Bearer ${key}\r\n\r\n`);
-  return text(socket);
+  return socket;
 }
 
 for (const http of ['1.0', '1.1']) {
   test(`a download that the database breaks off is incomplete to a client of HTTP/${http}`, async (t) => {
     const client = await brokenPosts();
-    await t.throwsAsync(downloadBy(t, client, http), { code: 'ECONNRESET' });
+    await t.throwsAsync(text(await ask(t, client, http)), { code: 'ECONNRESET' });
     t.is((await client.get(`/analytics?${january}&limit=1`)).status, 200);
   });
 }
+
+/** Size of the posts in bytes: more than both ends of a connection buffer. */
+const size = 40_000_000;
+const manyPosts = () => storePosts(size / 10_000, { body: `repeat('x', 10000)` });
+
+/** The number of running statements of downloads, and of transactions that wait for their client. */
+async function underWay(): Promise<number> {
+  const [row] = await api.punctual.orm.em.fork().execute<{ count: number }[]>(
+    `select count(*)::int as count from pg_stat_activity
+     where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`,
+  );
+  return row?.count ?? 0;
+}
+
+test.serial('clients that do not read their download hold no database connection', async (t) => {
+  const client = await manyPosts();
+  const sockets = await Promise.all(Array.from({ length: 20 }, () => ask(t, client)));
+  await Promise.all(sockets.map((socket) => once(socket, 'readable')));
+  await poll(underWay, (count) => count === 0);
+  t.is((await client.get('/me')).status, 200);
+});
+
+test.serial(
+  'clients that hang up in the middle of a download leave nothing under way',
+  async (t) => {
+    const client = await manyPosts();
+    for (const socket of await Promise.all(Array.from({ length: 20 }, () => ask(t, client)))) {
+      socket.resume();
+      await once(socket, 'data');
+      socket.destroy();
+    }
+
+    await poll(underWay, (count) => count === 0);
+    t.is((await client.get('/me')).status, 200);
+  },
+);
+
+test.serial('a download ends when its key is revoked', async (t) => {
+  const client = await manyPosts();
+  const socket = await ask(t, client);
+  await once(socket, 'readable');
+  const { id } = (await client.get('/me')).body.key;
+  t.is((await client.delete(`/keys/${id}`)).status, 200);
+  let bytes = 0;
+  socket.on('data', (chunk: Uint8Array) => {
+    bytes += chunk.length;
+  });
+  await t.throwsAsync(once(socket.resume(), 'close'), { code: 'ECONNRESET' });
+  t.true(bytes < size, `${bytes}`);
+});

@@ -1,3 +1,4 @@
+import { mock } from 'node:test';
 import test from 'ava';
 import { mastodonNetwork } from '../../../networks/mastodon/adapter.ts';
 import type { Options } from '../../../networks/content-rules.ts';
@@ -179,4 +180,75 @@ test('a post URL that is invalid or too long is not accepted', async (t) => {
 
   status = { id: '1', content: '<p>Hello</p>', uri: `https://x/${'y'.repeat(2000)}` };
   t.like(await send(), [{ remoteId: '1' }]);
+});
+
+const statusesOf = (count: number, content: string) =>
+  Array.from({ length: count }, (_, index) => ({
+    id: `${index + 1001}`,
+    uri: `https://social.example/${index}`,
+    content,
+  }));
+
+/** A server whose first page has these statuses, and which supports nothing else but a source of each. */
+function serverWithPage(
+  statuses: readonly object[],
+  source?: string,
+): Egress & { readonly pages: number } {
+  let pages = 0;
+  return {
+    get pages() {
+      return pages;
+    },
+    close: async () => undefined,
+    request: async ({ url }) => {
+      const isPage = /\/accounts\/1\/statuses\?/v.test(url);
+      pages += isPage ? 1 : 0;
+      const isSource = source !== undefined && url.endsWith('/source');
+      const other = isSource ? { text: source } : { error: 'No' };
+      const body = isPage ? (pages === 1 ? statuses : []) : other;
+      return answer(isPage || isSource ? 200 : 404, body);
+    },
+  };
+}
+
+/** The number of characters that are normalized during `work`, which is the main cost of a comparison. */
+async function normalizedBy(work: () => Promise<unknown>): Promise<number> {
+  const { mock: normalize } = mock.method(String.prototype, 'normalize');
+  await work();
+  const lengths = normalize.calls.map(({ this: text }) => String(text).length);
+  normalize.restore();
+  return lengths.reduce((sum, length) => sum + length, 0);
+}
+
+test.serial('a long text is prepared for comparison once, not for each status', async (t) => {
+  const text = 'Long words. '.repeat(4000);
+  const http = serverWithPage(statusesOf(40, 'Hi'));
+  const characters = await normalizedBy(() => reconcile(t, http, text));
+  t.log(characters);
+  t.true(characters < text.length * 10, `${characters} characters`);
+});
+
+test.serial('only as much of a status is read as the text can have become', async (t) => {
+  const http = serverWithPage(statusesOf(10, 'Hello and more. '.repeat(12_000)));
+  const characters = await normalizedBy(() => reconcile(t, http, 'Hello all'));
+  t.log(characters);
+  t.true(characters < 200_000, `${characters} characters`);
+});
+
+for (const length of [690_000, 100_000]) {
+  const title = `80 sources of ${length} characters are not all compared with a long text`;
+  test.serial(title, async (t) => {
+    const text = `HOSTILE ${'word '.repeat(9900)}`;
+    const http = serverWithPage(statusesOf(80, '<p>HOSTILE</p>'), 'x'.repeat(length));
+    const characters = await normalizedBy(() => reconcile(t, http, text));
+    t.log(characters);
+    t.true(characters < 5_000_000, `${characters} characters`);
+  });
+}
+
+test.serial('a page with far more statuses than requested is refused', async (t) => {
+  const http = serverWithPage(statusesOf(42_000, 'Hi'));
+  const error = await t.throwsAsync(reconcile(t, http, 'Hello all'));
+  t.like(error, { code: 'network_unavailable', accepted: 'unknown' });
+  t.is(http.pages, 1);
 });
