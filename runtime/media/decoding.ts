@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import sharp from 'sharp';
+import sharp, { type Metadata } from 'sharp';
 
 // Restrict sharp to our formats: it would read an SVG that starts like a GIF.
 sharp.block({ operation: ['VipsForeignLoad'] });
@@ -22,6 +22,17 @@ export const decoding = {
   sequentialRead: true,
 } as const;
 
-/** A real JPEG has up to 20 scans. One takes 60 bytes, and 15 ms at each decoding of 30 million pixels. */
+/** A real JPEG has up to 20 scans. One takes 60 bytes, and up to 60 ms at each decoding of 30 million pixels. */
 export const hasManyScans = (file: string, format: string): boolean =>
   format === 'jpeg' && readFileSync(file, 'latin1').split('\u{FF}\u{DA}').length > 51;
+
+export const maxFrames = 10_000;
+
+/** For a WebP, before sharp reads it: its time grows with the square of the frames, to 30 s for 100,000. */
+export const hasManyFrames = (file: string): boolean =>
+  readFileSync(file, 'latin1').split('ANMF').length > maxFrames + 1;
+
+/** A profile with `mpet` can list one step thousands of times for each colour. Cameras and editors write none. */
+export const profileOptions = ({ icc }: Metadata) => ({
+  ignoreIcc: icc?.includes('mpet') ?? false,
+});

@@ -1,19 +1,29 @@
 import { readFileSync } from 'node:fs';
 import type { Metadata } from 'sharp';
-import { decoding, hasManyScans, sharp } from './decoding.ts';
+import {
+  decoding,
+  hasManyFrames,
+  hasManyScans,
+  maxFrames,
+  profileOptions,
+  sharp,
+} from './decoding.ts';
 import type { FileRefusal, PictureFacts } from './inspector.ts';
 import { pngChunks, removeLocation } from './remove-location.ts';
 
 const maxPixels = decoding.limitInputPixels;
 
-/** sharp takes 0.2 s for the headers of as many frames of a WebP. Far more end at the child's time limit. */
-const maxFrames = 10_000;
+const manyFrames = { refusal: `The animation has more than ${maxFrames} frames.` };
 
 /**
  * Reads an image's header and the delays of an animation, decodes the first frame, and removes locations and what
  * follows the picture.
  */
 export async function readImage(filePath: string): Promise<PictureFacts | FileRefusal> {
+  if (hasManyFrames(filePath)) {
+    return manyFrames;
+  }
+
   const image = await sharp(filePath)
     .metadata()
     .catch(() => null);
@@ -30,7 +40,7 @@ export async function readImage(filePath: string): Promise<PictureFacts | FileRe
 
   const { frames, delayMs } = animationOf(filePath, image);
   if (frames > maxFrames) {
-    return { refusal: `The animation has more than ${maxFrames} frames.` };
+    return manyFrames;
   }
 
   removeLocation(filePath, image);
@@ -38,7 +48,7 @@ export async function readImage(filePath: string): Promise<PictureFacts | FileRe
     return { refusal: 'The JPEG has more than 50 scans. Save it again in an image editor.' };
   }
 
-  const refusal = await refusalByDecoding(filePath);
+  const refusal = await refusalByDecoding(filePath, image);
   if (refusal !== null) {
     return { refusal };
   }
@@ -77,9 +87,10 @@ function pngAnimation(bytes: Buffer): Animation {
 }
 
 /** Decodes the whole first frame. Shrinking it on the way saves memory, and for a JPEG time. */
-async function refusalByDecoding(filePath: string): Promise<string | null> {
+async function refusalByDecoding(filePath: string, image: Metadata): Promise<string | null> {
   try {
-    await sharp(filePath, decoding).resize(64, 64, { fit: 'fill' }).raw().toBuffer();
+    const options = { ...decoding, ...profileOptions(image) };
+    await sharp(filePath, options).resize(64, 64, { fit: 'fill' }).raw().toBuffer();
     return null;
   } catch (error) {
     return /memory/iv.test(String(error))

@@ -37,7 +37,9 @@ type Wanted = {
 };
 
 const program = fileURLToPath(new URL('shrink.ts', import.meta.url));
-const bounds = { cpuSeconds: 60, timeoutMs: 90_000, dataMb: 2048, heapMb: 128 };
+/** A noisy picture of 30 million pixels takes 6 s. */
+const boundsOf = (isLarge: boolean) =>
+  ({ cpuSeconds: isLarge ? 60 : 20, timeoutMs: 90_000, dataMb: 2048, heapMb: 128 }) as const;
 
 /**
  * Encodes an image in a child process so that it fits into `maxBytes`: as JPEG, or as WebP to keep transparency, with
@@ -53,7 +55,8 @@ export async function shrinkImage(
   signal: AbortSignal,
 ): Promise<(SmallerImage & { readonly bytes: Buffer }) | null> {
   image.on('error', () => undefined); // It may fail before it is read.
-  const queue = (pixels ?? 0) > mostPixels ? enterLarge : enter;
+  const isLarge = (pixels ?? 0) > mostPixels;
+  const queue = isLarge ? enterLarge : enter;
   const leave = await queue(workspaceId, signal).catch((error: unknown) => {
     image.destroy();
     throw error;
@@ -63,7 +66,7 @@ export async function shrinkImage(
   try {
     await pipeline(image, createWriteStream(from, { mode: 0o600 }), { signal });
     const limits = [maxBytes, maxSide, isOpaque, pixels ? Infinity : mostPixels].map(String);
-    const written = await runBounded(program, [from, to, ...limits], bounds, signal);
+    const written = await runBounded(program, [from, to, ...limits], boundsOf(isLarge), signal);
     const made = JSON.parse(written ?? 'null') as SmallerImage | null; // Written by our own program.
     return made && { ...made, bytes: await readFile(to) };
   } finally {

@@ -1,5 +1,5 @@
 import { writeFileSync, writeSync } from 'node:fs';
-import { decoding, hasManyScans, sharp } from './decoding.ts';
+import { decoding, hasManyFrames, hasManyScans, profileOptions, sharp } from './decoding.ts';
 import { endWithParent, nullUnlessSystemError } from './run-bounded.ts';
 import type { SmallerImage } from './shrink-image.ts';
 
@@ -27,14 +27,15 @@ const [, , from = '', to = '', maxBytes, maxSide, isOpaque, maxPixels] = process
 
 async function shrink(): Promise<SmallerImage | null> {
   const limitInputPixels = Math.min(Number(maxPixels), decoding.limitInputPixels);
-  // First frame only, without metadata, which may contain the location.
-  const image = sharp(from, { ...decoding, limitInputPixels }).autoOrient();
-  const { format, hasAlpha } = await image.metadata();
-  if (hasManyScans(from, format)) {
+  const options = { ...decoding, limitInputPixels };
+  const metadata = hasManyFrames(from) ? null : await sharp(from, options).metadata();
+  if (!metadata || hasManyScans(from, metadata.format)) {
     return null;
   }
 
-  const keepsAlpha = hasAlpha && isOpaque !== 'true';
+  // First frame only, without metadata, which may contain the location.
+  const image = sharp(from, { ...options, ...profileOptions(metadata) }).autoOrient();
+  const keepsAlpha = metadata.hasAlpha && isOpaque !== 'true';
   let mostPromising = Infinity;
   for (const [longest, quality] of attempts) {
     const side = Math.min(longest, Number(maxSide));

@@ -3,11 +3,12 @@ import { createCipheriv } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { createInspector } from '../../runtime/media/inspector.ts';
 import { shrinkImage } from '../../runtime/media/shrink-image.ts';
 import { inputFile } from '../support/input-file.ts';
-import { picture } from '../support/media-files.ts';
+import { longWebp, picture } from '../support/media-files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const inspector = createInspector({ waitMs: 300_000, timeoutMs: 300_000 });
@@ -73,6 +74,40 @@ test('a JPEG of more than 50 scans, which would delay the pictures of others, is
   const withVideo = Buffer.concat([jpegOfScans(20), Buffer.from('ffda'.repeat(100), 'hex')]);
   t.like((await inspect(t, withVideo)).facts, { width: 8, height: 8 });
   t.regex(JSON.stringify(await inspect(t, jpegOfScans(51))), /more than 50 scans/v);
+});
+
+const word = (value: number | string): Buffer =>
+  typeof value === 'string'
+    ? Buffer.from(value)
+    : Buffer.from(Uint32Array.of(value).buffer).swap32();
+const words = (...values: (number | string)[]): Buffer => Buffer.concat(values.map(word));
+
+/** A PNG with a colour profile that multiplies by the same 3 × 3 matrix many times. */
+async function pngOfSteps(count: number): Promise<Buffer> {
+  const list = Buffer.alloc(8 * count, words(16 + 8 * count, 60));
+  const matrix = Buffer.alloc(60, words('matf', 0, 0x3_0003)).fill(0, 12);
+  const steps = Buffer.concat([words('mpet', 0, 0x3_0003, count), list, matrix]);
+  const tags = [
+    ...['wtpt', 'rXYZ', 'gXYZ', 'bXYZ'].flatMap((name) => [name, 228, 20]),
+    ...['rTRC', 'gTRC', 'bTRC'].flatMap((name) => [name, 248, 12]),
+  ];
+  const data = ['D2B0', 260, steps.length, 'XYZ ', 0, 0, 65_536, 0, 'curv', 0, 0];
+  const head = words(260 + steps.length, 0, 0x440_0000, 'mntrRGB XYZ ', 0, 0, 0, 'acsp');
+  const profile = Buffer.concat([head, Buffer.alloc(88), words(8, ...tags, ...data), steps]);
+  const chunk = Buffer.concat([Buffer.from('iCCPp\0\0'), deflateSync(profile)]);
+  const added = [words(chunk.length - 4), chunk, words(crc32(chunk))];
+  const png = await picture();
+  return Buffer.concat([png.subarray(0, 33), ...added, png.subarray(33)]);
+}
+
+test('a profile of 200,000 steps or 100,000 frames take no minutes from the pictures of others', async (t) => {
+  const { signal } = new AbortController();
+  const shrink = (bytes: Buffer) =>
+    shrinkImage(Readable.from([bytes]), { maxBytes: 100_000 }, signal);
+  const bytes = await pngOfSteps(200_000);
+  t.like((await inspect(t, bytes)).facts, { width: 30, height: 20 });
+  t.like(await shrink(bytes), { width: 30, height: 20 });
+  t.is(await shrink(await longWebp(100_000)), null);
 });
 
 test('the JPEG of a bug report is accepted', async (t) => {
