@@ -49,7 +49,7 @@ const blob = (hash: Buffer, mimeType: string, size: number): Blob => ({
 });
 
 /** Limit per attempt, in bytes. A worker makes up to 180 attempts at a time; what is not held is encoded again. */
-const mostHeld = 8 * 1024 * 1024;
+const mostHeld = 4 * 1024 * 1024;
 
 /** The pictures that each attempt has made, by CID: of link cards, and smaller versions of images. */
 const held = new WeakMap<Connection, Map<string, Buffer>>();

@@ -274,6 +274,6 @@ test('pictures have a memory limit, and one beyond it is reported', (t) => {
   const connection = openConnection(t, account);
   const large = Buffer.alloc(1024 ** 2);
   const kept = Array.from({ length: 40 }, (_, n) => holdPicture(connection, `${n}`, large));
-  t.is(kept.filter(Boolean).length, 8);
+  t.is(kept.filter(Boolean).length, 4);
   t.true(holdPicture(connection, '0', large));
 });
