@@ -1,11 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { historyFromJSON, type History } from '@temporalio/common/lib/proto-utils.js';
-import {
-  DefaultLogger,
-  Runtime,
-  Worker,
-  type WorkflowBundleWithSourceMap,
-} from '@temporalio/worker';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { AppError } from '../../domain/errors.ts';
 import { describeError } from '../../runtime/logger.ts';
 import {
@@ -31,14 +26,8 @@ export async function replayWorkflow(source: string): Promise<Answer> {
   assertComplete(history, source);
   const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
   const type = started?.workflowType?.name ?? '';
-  Runtime.install({
-    logger: new DefaultLogger('ERROR', () => undefined), // The result is reported below.
-    telemetryOptions: { logging: { forward: {}, filter: 'OFF' } },
-    shutdownSignals: [],
-  });
-  const bundle = await bundleWorkflows();
   const subject = { workflowId: started?.workflowId || source, type, history };
-  return present(subject, await replayHistory(bundle, subject));
+  return present(subject, await replayHistory(subject));
 }
 
 async function fetched(workflowId: string): Promise<History> {
@@ -108,15 +97,18 @@ const invalid = (source: string, what: string): AppError =>
 type Subject = { readonly workflowId: string; readonly type: string; readonly history: History };
 
 /** @returns why the workflow code does not match the history, in Temporal's words; null when it does. */
-async function replayHistory(
-  workflowBundle: WorkflowBundleWithSourceMap,
-  { workflowId, history }: Subject,
-): Promise<string | null> {
-  // Without a completed workflow task there is nothing to replay: Temporal would wait for more events.
+async function replayHistory({ workflowId, history }: Subject): Promise<string | null> {
+  // Without a completed workflow task Temporal would wait for more events, and a runtime for a worker.
   if (!history.events?.some((event) => event.workflowTaskCompletedEventAttributes)) {
     return null;
   }
 
+  Runtime.install({
+    logger: new DefaultLogger('ERROR', () => undefined), // The result is reported above.
+    telemetryOptions: { logging: { forward: {}, filter: 'OFF' } },
+    shutdownSignals: [],
+  });
+  const workflowBundle = await bundleWorkflows();
   const all = [{ workflowId, history }];
   for await (const { error } of Worker.runReplayHistories({ workflowBundle }, all)) {
     return error ? (quoted.exec(error.message)?.groups?.['message'] ?? error.message) : null;

@@ -40,6 +40,11 @@ test('an exported history is replayed without a database or Temporal', async (t)
 
   const { data } = await replay(stored('waiting-delivery'));
   t.like(data, { workflow_type: 'deliverWebhook', events: 5, replays: true });
+
+  const { events } = JSON.parse(await readFile(stored('published-post'), 'utf8'));
+  const begun = path.join(await temporaryFolder(t), 'begun.json');
+  await writeFile(begun, JSON.stringify(events.slice(0, 3)));
+  t.regex((await asProcess(begun, {})).stdout, /^It replays: all 3 events/v);
 });
 
 test('a history with an unknown event is refused, and so is a missing argument', async (t) => {
