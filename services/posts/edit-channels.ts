@@ -39,12 +39,14 @@ export async function editChannels(em: Em, { post, channels }: WholePost, input:
     kept
       .filter(({ row }) => matches(row.status))
       .map(({ row, account }) => withDefaults(account, row.defaults));
+  const { body, thread, channel_bodies: bodies, channel_options: options } = input;
+  const changesText = Boolean(body ?? thread ?? bodies ?? options);
   return {
     closed: asStored((status) => !sendable.has(status)),
     /** Channels on which an attempt began before the post was cancelled, and will finish. */
     sending: asStored(isUnderWay),
-    /** Channels that may have the post, until somebody settles them. */
-    doubted: asStored((status) => status === 'unconfirmed'),
+    /** Published channels, which keep their text and options. */
+    unchanged: asStored((status) => changesText && status === 'published'),
     /** Channels to send to, with their defaults; the stored ones when a part is live, or only the time changes. */
     open: wanted
       .filter(({ id }) => canBeSent(byChannel.get(id)))

@@ -209,7 +209,7 @@ const ownFields = [
 
 /** Warnings about channels that lose or keep content of their own, or stay in the post although the request omits them. */
 const notesOnChannels = (
-  { removed, kept, sending, ...before }: EditedChannels,
+  { removed, kept, sending, unchanged, ...before }: EditedChannels,
   { channel_ids: channelIds, ...sent }: PostInput,
 ): ContentFault[] => [
   ...ownFields.flatMap(([field, own, , ofPost]) => {
@@ -224,9 +224,11 @@ const notesOnChannels = (
       ...(given && had.length > 0 ? [plainFault(unused, 'field_ignored', `/${given}`)] : []),
     ];
   }),
-  ...sending.map((channel) => {
-    const message = `${nameOfChannel(channel)} is being sent as it was: the edit applies there only if that fails.`;
-    return plainFault(message, 'field_ignored');
+  ...[...sending, ...unchanged].map((channel) => {
+    const why = unchanged.includes(channel)
+      ? 'has the post as it was: the edit does not apply there.'
+      : 'is being sent as it was: the edit applies there only if that fails.';
+    return plainFault(`${nameOfChannel(channel)} ${why}`, 'field_ignored');
   }),
   ...removed.flatMap(({ row }) => {
     const fields = ownFields.flatMap(([field, , own]) => (row[own] === null ? [] : [field]));

@@ -4,6 +4,7 @@ import { AppError } from '../../domain/errors.ts';
 import { currentParts, isOpen, mayBeLive, type Part } from '../../domain/live-parts.ts';
 import type { ChannelFile } from '../../domain/media.ts';
 import { textsForChannel, withComment } from '../../domain/parts.ts';
+import { isWithheld } from '../../domain/post-view.ts';
 import { plainFault } from '../../domain/warnings.ts';
 import type { Options, RulesByPlatform } from '../../networks/content-rules.ts';
 import { nameOfChannel, type ChosenChannel } from './choose-channels.ts';
@@ -14,13 +15,14 @@ import { assertPublishable, validateContent, type ChannelValidation } from './va
 
 export async function validateEdit(
   rules: RulesByPlatform,
-  { open, sending, doubted, kept }: EditedChannels,
+  { open, closed, sending, kept }: EditedChannels,
   content: PostContent,
   media: Pick<EditedMedia, 'files' | 'changedParts'>,
   isScheduled: boolean,
 ): Promise<ChannelValidation[]> {
   const edited = { rules, kept, content, changedParts: media.changedParts };
-  assertLiveFiles(edited, [...open, ...sending, ...doubted]);
+  const live = closed.filter(({ id }) => !isWithheld(kept.get(id)?.row.unpublish));
+  assertLiveFiles(edited, [...open, ...live]);
   const validated = await validateContent(rules, open, content, media.files);
   const validations = addChangedParts(edited, validated);
   if (isScheduled && open.length + sending.length === 0 && kept.size > 0) {
@@ -31,7 +33,7 @@ export async function validateEdit(
   }
 
   const nothing = { errors: [], warnings: [], texts: [], textHash: null };
-  const others = [...sending, ...doubted].map((channel) => Object.assign({ channel }, nothing));
+  const others = live.map((channel) => Object.assign({ channel }, nothing));
   const checked = [...(isScheduled ? validations : []), ...addChangedParts(edited, others)];
   if (isScheduled || checked.length > 0) {
     assertPublishable(checked);
@@ -49,7 +51,7 @@ type Edited = {
 /**
  * A live part of a thread is not sent again, so its new text would never be published. A part that is being sent counts
  * as live: if it succeeds, the rest of a different thread would follow it. The number of parts stays too, because the
- * channel may end as published with those that it has.
+ * channel may end as published with those that it has. A published channel without a thread shows its own text.
  */
 function addChangedParts(
   { rules, kept, content }: Edited,
@@ -61,13 +63,16 @@ function addChangedParts(
     const own = textsForChannel(content, content.overrides[id] ?? null, threads);
     const options: Options = { ...validation.channel.options, ...content.options[id] };
     const texts = withComment(own, options, comments);
-    const parts = kept.get(id)?.parts ?? [];
-    const faults = fixedParts(parts)
+    const { row, parts: known = [] } = kept.get(id) ?? {};
+    const isPublished = row?.status === 'published';
+    const parts = isPublished && !threads ? [] : known;
+    const count = currentParts(parts).length;
+    const faults = fixedParts(isPublished && count === 1 ? [] : parts)
       .filter((part) => part.text !== texts[part.part])
       .map((part) => plainFault(isFixed(part, 'text')));
-    const count = currentParts(parts).length;
-    const message = `Part of the post may be live, so it keeps its number of parts (${count}) until its channel has a result.`;
-    const isOther = parts.some(isOpen) && texts.length !== count;
+    const end = isPublished ? '' : ' until its channel has a result';
+    const message = `Part of the post may be live, so it keeps its number of parts (${count})${end}.`;
+    const isOther = (isPublished || parts.some(isOpen)) && ![0, texts.length].includes(count);
     const errors = [...validation.errors, ...faults, ...(isOther ? [plainFault(message)] : [])];
     return { ...validation, errors };
   });
@@ -124,5 +129,7 @@ const idsIn = (files: readonly ChannelFile[] | null): string[] | undefined =>
 function isFixed(known: Part, what: 'text' | 'files'): string {
   const where = isOpen(known) ? 'may be live' : `is live (${known.url})`;
   const must = `so its ${what} must stay as ${what === 'text' ? 'it is' : 'they are'}`;
-  return `Part ${known.part + 1} of the thread ${where}, ${must}${isOpen(known) ? ' until its channel has a result' : ''}.`;
+  const end = isOpen(known) ? ' until its channel has a result' : '';
+  const others = what === 'text' ? '' : ' Other channels take other files by channel_media.';
+  return `Part ${known.part + 1} of the post ${where}, ${must}${end}.${others}`;
 }

@@ -94,7 +94,7 @@ test('a live part keeps its files, and later parts may change theirs', async (t)
   t.like(error, { code: 'invalid_content' });
   t.regex(
     error?.message ?? '',
-    /Part 1 of the thread is live .*so its files must stay as they are\./v,
+    /Part 1 of the post is live .*so its files must stay as they are\./v,
   );
 
   await steps.edit(post, { thread: ['One', second(c, b)], schedule_in_minutes: 0 });
@@ -104,6 +104,36 @@ test('a live part keeps its files, and later parts may change theirs', async (t)
     network.sentFiles.map((files) => files.map((file) => file.slice(0, 5))),
     [['a.png'], ['b.png'], ['c.png', 'b.png']],
   );
+});
+
+test('after an edit of a cancelled post, a channel that has it shows what is live there', async (t) => {
+  const [thread, more] = [
+    ['One', 'Two'],
+    ['One', 'Two', 'Three'],
+  ];
+  for (const [content, refused, edit, warning] of [
+    [{ thread }, [{ thread: ['One', 'Else'] }, { thread: more }], {}, /^$/v],
+    [{ body: 'One' }, [{ thread }], { body: 'Else' }, /has the post as it was/v],
+  ] as const) {
+    const [a, b] = [fakeNetwork(), fakeNetwork()];
+    const steps = await newSteps(t, { a, b });
+    const file = { name: 'a.png', type: 'image/png', bytes: Buffer.from('x'), width: 9, height: 9 };
+    const id = await storeFile(steps.deps, steps.workspaceId, file);
+    const { post, go } = await steps.begin(content);
+    b.fates.push(fails('network_unavailable'));
+    await steps.attemptAll(post, go);
+    await steps.cancel(post);
+    for (const change of [...refused, { media_ids: [id] }]) {
+      const message = /so it keeps its number|must stay as/v;
+      await t.throwsAsync(steps.edit(post, change), { code: 'invalid_content', message });
+    }
+
+    const own = { channel_media: { [steps.channels['b'] ?? '']: [{ media_id: id }] } };
+    await steps.edit(post, { ...edit, ...own, schedule_in_minutes: 0 });
+    const shown = await steps.show(post);
+    t.is(shown.channels[0]?.body, 'One');
+    t.regex(shown.warning ?? '', warning);
+  }
 });
 
 test('an edit that changes a part which is being sent, or adds one, is refused', async (t) => {
