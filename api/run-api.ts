@@ -26,7 +26,7 @@ import { diskGuard } from '../runtime/storage/disk-storage.ts';
 import { untilRefreshed } from '../services/channels/current-grant.ts';
 import { composeServices, type Composed } from '../services/compose.ts';
 import type { MediaDeps } from '../services/deps.ts';
-import { keepSwept } from '../services/media/sweep-media.ts';
+import { keepSwept } from '../services/media/library.ts';
 import { createReplayLimit } from '../services/webhooks/replay-deliveries.ts';
 import { backgroundSync } from '../temporal/background-sync.ts';
 import { connectTemporal, type Temporal } from '../temporal/connect.ts';

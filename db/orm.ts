@@ -1,24 +1,51 @@
-import { isRaw, raw, Utils, type Platform } from '@mikro-orm/core';
+import { Utils, isRaw, raw, type Platform } from '@mikro-orm/core';
 import { Migrator } from '@mikro-orm/migrations';
 import {
   MikroORM,
-  type Options,
   PostgreSqlConnection,
   PostgreSqlDriver,
+  type Options,
 } from '@mikro-orm/postgresql';
 import { CompiledQuery } from 'kysely';
 import { TypeOverrides } from 'pg';
 import { databaseConnection } from '../runtime/config/database-connection.ts';
-import { entities } from './entities/index.ts';
+import {
+  ChannelGrantSchema,
+  ChannelSchema,
+  ConnectLinkSchema,
+  OauthAppSchema,
+} from './entities/channels.ts';
+import { MediaFileSchema } from './entities/media.ts';
 import { migrations } from './migrations/index.ts';
 import {
   adaptStatements,
   limitSession,
   mayPrepare,
-  type Pool,
   releaseBrokenConnections,
   shareConnections,
+  type Pool,
 } from './pool.ts';
+import { PostChannelSchema, PostPartSchema } from './entities/post-channels.ts';
+import { PostMediaSchema, PostSchema } from './entities/posts.ts';
+import { WebhookEndpointSchema } from './entities/webhooks.ts';
+import { ApiKeySchema, AuditEntrySchema, WorkspaceSchema } from './entities/workspaces.ts';
+
+/** Only statements use the other tables (`db/migrations/baseline.sql`). */
+const entities = [
+  WorkspaceSchema,
+  ApiKeySchema,
+  ChannelSchema,
+  ChannelGrantSchema,
+  ConnectLinkSchema,
+  OauthAppSchema,
+  PostSchema,
+  PostChannelSchema,
+  MediaFileSchema,
+  PostMediaSchema,
+  PostPartSchema,
+  WebhookEndpointSchema,
+  AuditEntrySchema,
+];
 
 export type Orm = MikroORM;
 export type Em = Orm['em'];

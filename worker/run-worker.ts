@@ -1,45 +1,53 @@
 import type { Client } from '@temporalio/client';
 import { NativeConnection, Runtime, type NativeConnectionOptions } from '@temporalio/worker';
 import Koa from 'koa';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { composeActivities, type ActivityDeps } from '../activities/deps.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { explainDatabaseFailure, isDatabaseReachable } from '../db/database-errors.ts';
 import {
-  checkStorage,
+  OtherSecretKeyError,
   OtherStorageError,
   assertSealedBy,
+  checkStorage,
   installationId,
-  OtherSecretKeyError,
 } from '../db/installation.ts';
-import { prepareSchema, OtherSchemaError } from '../db/migrate.ts';
+import { OtherSchemaError, prepareSchema } from '../db/migrate.ts';
 import { createOrm, type Orm } from '../db/orm.ts';
-import { awaitsRestoreFinish, restoredDatabase } from '../db/restore-counter.ts';
+import {
+  awaitsRestoreFinish,
+  incrementRestoreCounter,
+  markDatabaseBehind,
+  readRestoreCounter,
+  restoredDatabase,
+} from '../db/restore-counter.ts';
 import { openNetworks } from '../networks/registry.ts';
-import { type Config, readConfig } from '../runtime/config/read-config.ts';
+import { readConfig, type Config } from '../runtime/config/read-config.ts';
 import { readSettingsOrExit } from '../runtime/config/settings.ts';
 import { createLogger, describeError, type Logger } from '../runtime/logger.ts';
 import {
   fatalAt,
+  logUnhandledErrors,
   retryUntilReady,
   type Explain,
-  logUnhandledErrors,
   untilStopSignal,
 } from '../runtime/process.ts';
 import { createStorage } from '../runtime/storage/create-storage.ts';
+import { repeat } from '../runtime/timers.ts';
 import { version } from '../runtime/version.ts';
 import { untilRefreshed } from '../services/channels/current-grant.ts';
 import { composeServices } from '../services/compose.ts';
-import { connectTemporal, underDeadline, type Temporal } from '../temporal/connect.ts';
+import { connectTemporal, type Temporal, underDeadline } from '../temporal/connect.ts';
 import { keepSearchable } from '../temporal/ensure-search-attributes.ts';
 import { explainTemporalFailure } from '../temporal/explain-failure.ts';
+import { loadStoredCounter, storeCounter } from '../temporal/namespace.ts';
 import { temporalOptions } from '../temporal/settings.ts';
 import { lastPolls, workflowStates } from '../temporal/workflow-states.ts';
 import { openBundle } from './bundle-workflows.ts';
 import { createWorkersWhenReady, temporalLogger } from './create-workers.ts';
 import { keepLimits } from './keep-limits.ts';
 import { startRelay } from './relay.ts';
-import { keepRestoreCounter, waitUntilDatabaseIsCurrent } from './restored-database.ts';
-import { metricsSchedule, keepScheduled, untilOwned } from './schedules.ts';
+import { keepScheduled, metricsSchedule, untilOwned } from './schedules.ts';
 
 const readers = { config: readConfig, networks: openNetworks, temporal: temporalOptions };
 
@@ -191,4 +199,67 @@ function serveHealth(
     server?.close();
     server?.closeAllConnections();
   };
+}
+
+type RestoreCounterDeps = {
+  readonly orm: Orm;
+  readonly client: Client;
+  readonly log: Logger;
+};
+
+const pollIntervalMs = 2000;
+
+/** Waits, before the worker polls, while the database is older than Temporal's count. */
+async function waitUntilDatabaseIsCurrent(
+  place: RestoreCounterDeps,
+  explain: Explain,
+): Promise<void> {
+  const { log } = place;
+  for (let isLogged = false; ; isLogged = true) {
+    const checkBehind = () => isBehind(place);
+    if (!(await retryUntilReady('Temporal and the database', checkBehind, log, explain))) {
+      return;
+    }
+
+    if (!isLogged) {
+      log.error(restoredDatabase);
+    }
+
+    await sleep(pollIntervalMs);
+  }
+}
+
+/**
+ * Counts each minute, in the database and then in Temporal. Ends the process if the database is older than Temporal's
+ * count, because posts published since would be published twice. @returns a function that stops it.
+ */
+export function keepRestoreCounter({ orm, client, log }: RestoreCounterDeps): () => Promise<void> {
+  return repeat(async () => {
+    await incrementIfDue({ orm, client, log }).catch((error: unknown) =>
+      log.debug({ error: describeError(error) }, 'could not update the restore counter'),
+    );
+    return pollIntervalMs;
+  }).stop;
+}
+
+/** A restored database is due at once, because its last count is old. */
+async function incrementIfDue(place: RestoreCounterDeps): Promise<void> {
+  const { orm, client, log } = place;
+  const { installation, count, isDue, behindSince } = await readRestoreCounter(orm);
+  if (behindSince !== null || (isDue && (await isBehind(place)))) {
+    log.fatal(restoredDatabase);
+    process.exit(1);
+  }
+
+  const next = isDue ? await incrementRestoreCounter(orm, count) : null;
+  if (next !== null) {
+    await storeCounter(client, installation, next);
+  }
+}
+
+/** Reads Temporal before the database. Workers increment the database first, so it is never behind while they run. */
+async function isBehind({ orm, client }: RestoreCounterDeps): Promise<boolean> {
+  const { installation } = await readRestoreCounter(orm);
+  await markDatabaseBehind(orm, (await loadStoredCounter(client, installation)) ?? 0);
+  return (await readRestoreCounter(orm)).behindSince !== null;
 }

@@ -6,8 +6,8 @@ import {
   loadBestTimes,
   loadByChannel,
   loadHistory,
+  refreshPost,
 } from '../../services/analytics/load-reports.ts';
-import { refreshPost } from '../../services/analytics/refresh-metrics.ts';
 import { daysOf, rangeOf } from '../../services/analytics/selection.ts';
 import { assertOneChannel } from '../../services/keys/channel-restriction.ts';
 import { assertKnownFilter, assertReachesStored } from '../../services/posts/read-posts.ts';

@@ -1,7 +1,7 @@
 import { AppError, pointerToken, wrongValue } from '../../domain/errors.ts';
 import { plainTexts } from '../../domain/texts.ts';
 import { unknownName } from '../../runtime/nearest-name.ts';
-import { importMedia } from '../../services/media/import-media.ts';
+import { importMedia } from '../../services/media/download-media.ts';
 import { editMedia } from '../../services/media/edit-media.ts';
 import { altTextFault } from '../../services/media/file-texts.ts';
 import { deleteMedia, listMedia, loadMedia } from '../../services/media/library.ts';

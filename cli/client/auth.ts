@@ -1,9 +1,10 @@
 import { buildRouteMap } from '@stricli/core';
+import { scopes } from '../../domain/api-keys.ts';
 import { Punctual } from '../../sdk/src/index.ts';
 import { command } from '../command.ts';
 import { NoKeyError, UsageError } from '../failures.ts';
-import { text, toggle } from '../flags.ts';
-import { readSecret } from '../input.ts';
+import { given, required, someOf, text, texts, toggle } from '../flags.ts';
+import { confirm, readSecret } from '../input.ts';
 import {
   baseUrl,
   changeProfiles,
@@ -13,7 +14,9 @@ import {
   sendableKey,
   usualUrl,
 } from '../profiles.ts';
-import { facts } from '../table.ts';
+import { facts, tableOf } from '../table.ts';
+import { apiCommand } from './api-command.ts';
+import { chosenChannels } from './channels.ts';
 
 type Me = Awaited<ReturnType<Punctual['me']>>;
 
@@ -29,14 +32,14 @@ const login = command({
     url: text(`Address of the service (${usualUrl} unless given)`, 'URL'),
     keepCurrent: toggle('Does not make it the current profile if there is one'),
   },
-  run: async ({ env, profile, say }, { url: given, keepCurrent }) => {
+  run: async ({ env, profile, say }, { url: asked, keepCurrent }) => {
     const name = namedProfile(env, profile) ?? 'default';
     if (!/^[\w\-]{1,64}$/v.test(name)) {
       throw new UsageError('The name of a profile has letters, digits, "-" and "_" only.');
     }
 
     const before = (await readProfiles(env)).profiles[name];
-    const url = baseUrl(given ?? (env['PUNCTUAL_URL'] || before?.url || usualUrl));
+    const url = baseUrl(asked ?? (env['PUNCTUAL_URL'] || before?.url || usualUrl));
     const apiKey = sendableKey(await readSecret('API key'));
     const me = await new Punctual({ apiKey, baseUrl: url }).me();
     await changeProfiles(env, ({ current, profiles }) => ({
@@ -145,3 +148,49 @@ const meText = ({ workspace, channels, plan, key }: Me, url: string, profile: st
     ['Service', url],
     ['Profile', profile ?? 'none: PUNCTUAL_API_KEY'],
   ]);
+
+const list = apiCommand({
+  brief: 'Lists the API keys of the workspace',
+  call: (client) => client.keys.list(),
+  show: ({ keys }) =>
+    tableOf(
+      keys.map((one) => ({ ...one, status: hasExpired(one) ? 'expired' : 'active' })),
+      ['id', 'name', 'last_four', 'status', 'last_used_at', 'expires_at', 'scopes'],
+    ),
+});
+
+const hasExpired = ({ expires_at: end }: { readonly expires_at: string | null }): boolean =>
+  end !== null && Date.parse(end) <= Date.now();
+
+const create = apiCommand({
+  brief: 'Makes an API key, and shows it this once',
+  examples: ['key create --name Newsletter --scope posts:read --scope posts:write'],
+  flags: {
+    name: required(text('What it is for')),
+    scope: required(someOf(scopes, 'A right of the key')),
+    channel: texts('Limits it to this account: its id, handle or network', 'CHANNEL'),
+    expires: text('When it ends, such as 2027-03-01T09:00Z', 'TIME'),
+  },
+  call: async (client, { name, scope, channel, expires }) => {
+    const channels = channel && (await chosenChannels(client, channel));
+    const more = given({ channel_ids: channels, expires_at: expires });
+    return client.keys.create({ name, scopes: scope, ...more });
+  },
+  show: ({ key }) => `Id   ${key.id}\nKey  ${key.key} (shown only now)`,
+});
+
+const revoke = apiCommand({
+  brief: 'Revokes an API key at once',
+  args: { key: 'Id of the key' },
+  flags: { yes: toggle('Does not ask') },
+  call: async (client, { key: id, yes }) => {
+    await confirm(`Revoke the key ${id}? Programs that use it are refused at once.`, yes);
+    return client.keys.revoke(id);
+  },
+  show: ({ id }) => `Revoked ${id}.`,
+});
+
+export const key = buildRouteMap({
+  routes: { list, create, revoke },
+  docs: { brief: 'Manages the API keys of the workspace' },
+});

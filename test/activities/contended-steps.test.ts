@@ -1,6 +1,6 @@
 import test from 'ava';
 import { type ChannelStatus, type PostStatus } from '../../domain/statuses.ts';
-import { refreshPost } from '../../services/analytics/refresh-metrics.ts';
+import { refreshPost } from '../../services/analytics/load-reports.ts';
 import { fakeNetwork } from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
 import type { PostSteps } from '../support/post-steps.ts';

@@ -5,7 +5,7 @@ import { freePort } from '../../scripts/ports.ts';
 import { loadStoredCounter } from '../../temporal/namespace.ts';
 import { sweep } from '../../activities/sweep/sweep.ts';
 import { NetworkError } from '../../networks/network.ts';
-import { keepRestoreCounter } from '../../worker/restored-database.ts';
+import { keepRestoreCounter } from '../../worker/run-worker.ts';
 import { adminOf } from '../cli/admin/admin.ts';
 import { backups, nullWhileAway } from '../support/backups.ts';
 import { newClient } from '../support/client.ts';

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
-import { sweepMedia } from '../../services/media/sweep-media.ts';
+import { sweepMedia } from '../../services/media/library.ts';
 import { createInspector } from '../../runtime/media/inspector.ts';
 import { createStaging, createStorage } from '../../runtime/storage/create-storage.ts';
 import type { MediaStorage } from '../../runtime/storage/media-storage.ts';
