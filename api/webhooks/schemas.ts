@@ -122,7 +122,7 @@ const url = {
     'A public https URL. Stored in its normal form: scheme and host in lower case, the host in punycode, no default port, no fragment.',
 };
 const events = {
-  ...listOf({ ...text, examples: [...eventTypes, everyEvent] }),
+  ...listOf({ ...text, examples: [...eventTypes, everyEvent] }, 50),
   description: `Any of ${eventTypes.join(', ')}. \`${everyEvent}\` subscribes to all of them and to those that are added later.`,
 };
 const maxDescription = 500;

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import Koa from 'koa';
 import { allRoutes } from '../../../api/app.ts';
-import { JoinedRequest } from '../../../api/http/joined-body.ts';
+import { JoinedRequest } from '../../../api/app.ts';
 import { readText } from '../../../api/http/read-body.ts';
 import type { AppError } from '../../../domain/errors.ts';
 import type { Reply } from '../../support/client.ts';
