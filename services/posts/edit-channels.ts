@@ -5,6 +5,7 @@ import type { PostOnChannel, WholePost } from '../../db/repositories/posts.ts';
 import { waiting } from '../../domain/channel-changes.ts';
 import { AppError } from '../../domain/errors.ts';
 import { mayBeLive } from '../../domain/live-parts.ts';
+import { isWithheld } from '../../domain/post-view.ts';
 import { isUnderWay, type ChannelStatus } from '../../domain/statuses.ts';
 import { assertChosen, chooseChannels, type ChosenChannel } from './choose-channels.ts';
 import type { PostContent } from './content.ts';
@@ -35,18 +36,20 @@ export async function editChannels(em: Em, { post, channels }: WholePost, input:
         return own === null ? [] : [[row.channelId, own] as const];
       }),
     );
-  const asStored = (matches: (status: ChannelStatus) => boolean) =>
+  const asStored = (matches: (row: PostChannel) => boolean) =>
     kept
-      .filter(({ row }) => matches(row.status))
+      .filter(({ row }) => matches(row))
       .map(({ row, account }) => withDefaults(account, row.defaults));
   const { body, thread, channel_bodies: bodies, channel_options: options } = input;
   const changesText = Boolean(body ?? thread ?? bodies ?? options);
   return {
-    closed: asStored((status) => !sendable.has(status)),
+    closed: asStored(({ status }) => !sendable.has(status)),
     /** Channels on which an attempt began before the post was cancelled, and will finish. */
-    sending: asStored(isUnderWay),
+    sending: asStored(({ status }) => isUnderWay(status)),
     /** Published channels, which keep their text and options. */
-    unchanged: asStored((status) => changesText && status === 'published'),
+    unchanged: asStored(
+      ({ status, unpublish }) => changesText && status === 'published' && !isWithheld(unpublish),
+    ),
     /** Channels to send to, with their defaults; the stored ones when a part is live, or only the time changes. */
     open: wanted
       .filter(({ id }) => canBeSent(byChannel.get(id)))
@@ -58,6 +61,7 @@ export async function editChannels(em: Em, { post, channels }: WholePost, input:
     kept: byChannel,
     removed,
     order,
+    videoBefore: post.video,
     /** The channels' own texts, options and files before the edit, by channel id. */
     overrides: ownOf('body'),
     options: ownOf('options'),

@@ -144,7 +144,7 @@ async function applyEdit(
   const sameTexts = await sameTextWarnings(em, { ...scope, dueAt }, validations);
   writeChannels(em, post, channels, { status, content, dueAt, validations, sameTexts });
   const notes = [
-    ...requestWarnings(deps.rules, channels.open, timed, content),
+    ...requestWarnings(deps.rules, [...channels.open, ...channels.closed], timed, content),
     ...notesOnFiles(media, missing),
     ...notesOnChannels(channels, input),
     ...movedTo(timed, input, post.scheduledAt, dueAt),

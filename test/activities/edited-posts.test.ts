@@ -3,10 +3,16 @@ import type { PostInput } from '../../services/posts/post-request.ts';
 import type { ClockedChannel } from '../support/claimed-posts.ts';
 import { cannotTell, fails, fakeNetwork, interrupt, liveTexts } from '../support/networks.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
+import type { PostSteps } from '../support/post-steps.ts';
 import { storeFile } from '../support/seed-media.ts';
 
 const minute = 60_000;
 const { newSteps, newChannel } = onOneDatabase(test);
+
+const newFile = ({ deps, workspaceId }: PostSteps, name: string) => {
+  const file = { name, type: 'image/png', bytes: Buffer.from(name), width: 10, height: 10 };
+  return storeFile(deps, workspaceId, file);
+};
 
 test('a thread keeps its live part: an edit that changes its text is refused', async (t) => {
   const network = fakeNetwork();
@@ -76,26 +82,20 @@ test('a thread in doubt of a cancelled post keeps its parts that are or may be l
 test('a live part keeps its files, and later parts may change theirs', async (t) => {
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
-  const newFile = (name: string) =>
-    storeFile(steps.deps, steps.workspaceId, {
-      name,
-      type: 'image/png',
-      bytes: Buffer.from(name),
-      width: 10,
-      height: 10,
-    });
-  const [a, b, c] = [await newFile('a.png'), await newFile('b.png'), await newFile('c.png')];
+  const [a, b, c] = [
+    await newFile(steps, 'a.png'),
+    await newFile(steps, 'b.png'),
+    await newFile(steps, 'c.png'),
+  ];
   const second = (...ids: string[]) => ({ text: 'Two', media_ids: ids });
   const { post, id } = await steps.begin({ thread: ['One', second(b)], media_ids: [a] });
   network.fates.push({ kind: 'taken' }, fails('network_unavailable'));
   await steps.attempt(post, id);
   await steps.cancel(post);
-  const error = await t.throwsAsync(steps.edit(post, { media_ids: [c] }));
-  t.like(error, { code: 'invalid_content' });
-  t.regex(
-    error?.message ?? '',
-    /Part 1 of the post is live .*so its files must stay as they are\./v,
-  );
+  await t.throwsAsync(steps.edit(post, { media_ids: [c] }), {
+    code: 'invalid_content',
+    message: /Part 1 of the post is live .*so its files must stay as they are\./v,
+  });
 
   await steps.edit(post, { thread: ['One', second(c, b)], schedule_in_minutes: 0 });
   const [again] = (await steps.claimOrThrow(post)).targets;
@@ -117,8 +117,7 @@ test('after an edit of a cancelled post, a channel that has it shows what is liv
   ] as const) {
     const [a, b] = [fakeNetwork(), fakeNetwork()];
     const steps = await newSteps(t, { a, b });
-    const file = { name: 'a.png', type: 'image/png', bytes: Buffer.from('x'), width: 9, height: 9 };
-    const id = await storeFile(steps.deps, steps.workspaceId, file);
+    const id = await newFile(steps, 'a.png');
     const { post, go } = await steps.begin(content);
     b.fates.push(fails('network_unavailable'));
     await steps.attemptAll(post, go);
@@ -143,12 +142,19 @@ test('an edit that changes a part which is being sent, or adds one, is refused',
   ] as const) {
     const network = fakeNetwork();
     const steps = await newSteps(t, { a: network });
+    const file = await newFile(steps, 'a.png');
     const { post, id } = await steps.begin(content);
     interrupt(network, 'send', async () => {
       await steps.cancel(post);
-      const change = { thread, schedule_in_minutes: 0 };
-      const refused = { code: 'invalid_content', message: /may be live, so it/v };
-      await t.throwsAsync(steps.edit(post, change), refused);
+      const now = { schedule_in_minutes: 0 };
+      const channel_options = { [steps.channels['a'] ?? '']: { note: 'Else' } };
+      const [files, texts] = [{ media_ids: [file] }, { thread: ['One', 'Other'] }];
+      const all = [{ thread, ...now }, texts, files, { ...files, ...now }, { channel_options }];
+      for (const change of all) {
+        const refused = { code: 'invalid_content', message: /may be live, so it/v };
+        await t.throwsAsync(steps.edit(post, change), refused, JSON.stringify(change));
+      }
+
       await steps.edit(post, { tags: ['new'] });
       t.regex((await steps.show(post)).warning ?? '', /is being sent as it was/v);
     });
