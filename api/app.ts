@@ -81,7 +81,7 @@ export function createApp(deps: ApiDeps): Koa {
   return app;
 }
 
-/** Of a connection, of a request, and of a query, since Koa's time grows with the square of its parameters. */
+/** Most unanswered requests of a connection, headers, and query parameters, for which Koa takes quadratic time. */
 const [mostPipelined, mostHeaders, mostParameters] = [4, 100, 100];
 const unanswered = new WeakMap<object, number>();
 
