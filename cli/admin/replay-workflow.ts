@@ -98,13 +98,13 @@ type Subject = { readonly workflowId: string; readonly type: string; readonly hi
 
 /** @returns why the workflow code does not match the history, in Temporal's words; null when it does. */
 async function replayHistory({ workflowId, history }: Subject): Promise<string | null> {
-  // Without a completed workflow task Temporal would wait for more events, and a runtime for a worker.
+  // Without a completed workflow task there is nothing to replay, and Temporal's runtime would never end.
   if (!history.events?.some((event) => event.workflowTaskCompletedEventAttributes)) {
     return null;
   }
 
   Runtime.install({
-    logger: new DefaultLogger('ERROR', () => undefined), // The result is reported above.
+    logger: new DefaultLogger('ERROR', () => undefined), // `present` reports the result.
     telemetryOptions: { logging: { forward: {}, filter: 'OFF' } },
     shutdownSignals: [],
   });

@@ -89,7 +89,7 @@ function addChangedParts(
   });
 }
 
-/** They are or may be live: an attempt that has begun sends all parts of its run, unless a new time ends it. */
+/** Parts that are or may be live. An attempt that has begun sends all parts of its run, unless a new time ends it. */
 const liveParts = ({ row, parts }: PostOnChannel, isScheduled: boolean) =>
   isUnderWay(row.status) && !isScheduled ? currentParts(parts) : parts.filter(mayBeLive);
 
