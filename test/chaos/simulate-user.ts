@@ -64,7 +64,7 @@ async function untilEnded(stage: Stage, history: PostHistory): Promise<PostView 
     }
 
     if (acts === history.acts.length && (hasEnded(post, history) || isStuck(post, stage.owner))) {
-      history.endedAtMs = Date.now();
+      history.endedAtMs = isStuck(post, stage.owner) ? null : Date.now(); // A restore may end it.
       return post;
     }
 
