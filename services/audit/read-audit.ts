@@ -1,5 +1,4 @@
-import { selectAudit, type AuditRow } from '../../db/audit.ts';
-import type { AuditAction } from '../../db/audit.ts';
+import { selectAudit, type AuditAction, type AuditRow } from '../../db/audit.ts';
 import type { Em } from '../../db/orm.ts';
 import { queryTime } from '../../domain/due-time.ts';
 import { cutPage, readCursor } from '../cursor.ts';
@@ -26,17 +25,10 @@ export async function listAudit(em: Em, workspaceId: string, search: AuditSearch
   return { entries: page.map(present), next_cursor: nextCursor };
 }
 
-const present = ({
-  at,
-  actor,
-  actor_id: actorId,
-  last_four: lastFour,
-  action,
-  ...row
-}: AuditRow) => ({
+const present = ({ at, actor, actor_id: actorId, action, ...row }: AuditRow) => ({
   id: row.id,
   at: at.toISOString(),
-  actor: { type: actor, id: actorId, last_four: lastFour },
+  actor: { type: actor, id: actorId, last_four: row.last_four },
   action,
   object_type: action.split('.')[0] ?? '',
   object_id: row.object_id,

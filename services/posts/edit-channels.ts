@@ -40,15 +40,19 @@ export async function editChannels(em: Em, { post, channels }: WholePost, input:
     kept
       .filter(({ row }) => matches(row))
       .map(({ row, account }) => withDefaults(account, row.defaults));
-  const { body, thread, channel_bodies: bodies, channel_options: options } = input;
-  const changesText = Boolean(body ?? thread ?? bodies ?? options);
+  const { alt_texts: altTexts, channel_bodies: bodies, channel_options: options } = input;
+  const ofAll = [input.body, input.thread, input.media, altTexts, bodies, options];
+  const isForAll = ofAll.some((value) => value !== undefined);
   return {
     closed: asStored(({ status }) => !sendable.has(status)),
     /** Channels on which an attempt began before the post was cancelled, and will finish. */
     sending: asStored(({ status }) => isUnderWay(status)),
-    /** Published channels, which keep their text and options. */
+    /** Published channels, which keep their texts, alt texts and options. */
     unchanged: asStored(
-      ({ status, unpublish }) => changesText && status === 'published' && !isWithheld(unpublish),
+      ({ channelId: id, status, unpublish }) =>
+        (isForAll || input.channel_media?.[id] !== undefined) &&
+        status === 'published' &&
+        !isWithheld(unpublish),
     ),
     /** Channels to send to, with their defaults; the stored ones when a part is live, or only the time changes. */
     open: wanted
