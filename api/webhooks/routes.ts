@@ -8,12 +8,12 @@ import {
   replayDelivery,
   replayFailed,
 } from '../../services/webhooks/replay-deliveries.ts';
-import { testEndpoint } from '../../services/webhooks/test-endpoint.ts';
 import {
   rotateSecret,
   createEndpoint,
   deleteEndpoint,
   editEndpoint,
+  testEndpoint,
 } from '../../services/webhooks/write-endpoints.ts';
 import { answersOnce, createdAnswer, idempotencyHeader, requestKey } from '../http/idempotency.ts';
 import { deletedAnswer, location, ok, routesWith, type Route, accepted } from '../http/route.ts';

@@ -1,6 +1,5 @@
 import test from 'ava';
-import { fateOfChannel, type FailedAttempt } from '../../domain/after-attempt.ts';
-import type { NextAttempt } from '../../domain/next-attempt.ts';
+import { fateOfChannel, type FailedAttempt, type NextAttempt } from '../../domain/next-attempt.ts';
 
 const retry: NextAttempt = { kind: 'retry', atMs: 0, counts: true };
 const refused: NextAttempt = { kind: 'give_up', code: 'content_refused' };

@@ -1,4 +1,4 @@
-import { fateOfChannel } from '../../domain/after-attempt.ts';
+import { fateOfChannel } from '../../domain/next-attempt.ts';
 import { markKnown, markNew, newRows, noteAnswer, notTaken, send, sentIn } from './send-steps.ts';
 import {
   drop,
