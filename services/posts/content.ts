@@ -158,6 +158,18 @@ export function requestWarnings(
   ];
 }
 
+/** @param asked The request without the local time that its time zone alone keeps. */
+export function movedTo(
+  { scheduled_at: local }: PostInput,
+  asked: PostInput,
+  [before, after]: readonly [Date | null, Date | null],
+): ContentFault[] {
+  const [was, is] = [before?.toISOString(), after?.toISOString()];
+  const message = `The post keeps its local time ${local} in the new timezone: it was due at ${was}, and is due at ${is}. Send scheduled_at too for another time.`;
+  const isMoved = local !== asked.scheduled_at && was && is && was !== is;
+  return isMoved ? [plainFault(message, 'local_time', '/timezone')] : [];
+}
+
 /** @param parts The parts that have files. @param input The request, whose places the errors name. */
 export function assertNotEmpty(
   { body, thread, overrides, channelFiles }: PostContent,

@@ -86,10 +86,8 @@ const withDefaults = (channel: ChosenChannel, options: ChosenChannel['options'] 
 /** A channel whose live parts are being removed must not be scheduled again. */
 function assertNotBeingRemoved(channels: readonly PostOnChannel[]): void {
   if (channels.some(({ row }) => row.unpublish?.status === 'pending')) {
-    throw new AppError(
-      'post_not_editable',
-      'The post is being removed from a network. Change it when no channel shows `unpublish.status` `pending`.',
-    );
+    const next = 'Change it when no channel shows `unpublish.status` `pending`.';
+    throw new AppError('post_not_editable', `The post is being removed from a network. ${next}`);
   }
 }
 

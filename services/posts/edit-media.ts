@@ -59,6 +59,11 @@ export async function editPostMedia(
     deleted: placed.flatMap(({ stored }) => (stored?.isDeleted ? [stored.name] : [])),
     /** Parts that have files, also deleted ones. */
     parts: new Set(files.map(({ part }) => part)),
+    /** Files that stay without the alt text that the post had for them. */
+    lostAltTexts: rows.flatMap(({ mediaId: id, part, altText: had }) => {
+      const place = placed.find((file) => file.mediaId === id && file.part === part);
+      return had !== null && place?.altText === null && input.alt_texts !== null ? [id] : [];
+    }),
     /** Later parts of a new `thread` that had files and now have none. */
     emptiedParts: emptied(whole, placed, input.thread?.length ?? 0),
     /** Parts of the thread whose files have changed. */

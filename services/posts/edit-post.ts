@@ -23,6 +23,7 @@ import {
   assertNotEmpty,
   assertTexts,
   editedContent,
+  movedTo,
   requestWarnings,
   type PostContent,
 } from './content.ts';
@@ -146,8 +147,9 @@ async function applyEdit(
   const notes = [
     ...requestWarnings(deps.rules, [...channels.open, ...channels.closed], timed, content),
     ...notesOnFiles(media, missing),
+    ...notesOnFields(channels, media, input),
     ...notesOnChannels(channels, input),
-    ...movedTo(timed, input, post.scheduledAt, dueAt),
+    ...movedTo(timed, input, [post.scheduledAt, dueAt]),
   ];
   const wasScheduled = post.status === 'scheduled';
   const scheduled = Number(dueAt !== null) - Number(wasScheduled);
@@ -176,30 +178,11 @@ async function applyEdit(
 /** @param missing Says which files were deleted. */
 const notesOnFiles = ({ emptiedParts }: EditedMedia, missing: string | null): ContentFault[] => [
   ...(missing === null ? [] : [plainFault(missing, 'file_missing')]),
-  ...emptiedParts.map((part) =>
-    plainFault(
-      `Part ${part + 1} no longer has files: a text in thread replaces a part with its files. To keep them, send the part as an object with media_ids.`,
-      'file_missing',
-      `/thread/${part}`,
-    ),
-  ),
+  ...emptiedParts.map((part) => {
+    const message = `Part ${part + 1} no longer has files: a text in thread replaces a part with its files. To keep them, send the part as an object with media_ids.`;
+    return plainFault(message, 'file_missing', `/thread/${part}`);
+  }),
 ];
-
-const movedTo = (
-  { scheduled_at: local }: PostInput,
-  asked: PostInput,
-  before: Date | null,
-  after: Date | null,
-) =>
-  local !== asked.scheduled_at && before && after && before.getTime() !== after.getTime()
-    ? [
-        plainFault(
-          `The post keeps its local time ${local} in the new timezone: it was due at ${before.toISOString()}, and is due at ${after.toISOString()}. Send scheduled_at too for another time.`,
-          'local_time',
-          '/timezone',
-        ),
-      ]
-    : [];
 
 const ownFields = [
   ['channel_bodies', 'overrides', 'body', ['thread', 'body']],
@@ -207,22 +190,37 @@ const ownFields = [
   ['channel_options', 'options', 'options', []],
 ] as const;
 
-/** Warnings about channels that lose or keep content of their own, or stay in the post although the request omits them. */
+/** Warnings about names that the post loses in a field which the edit replaces as a whole. */
+const notesOnFields = (
+  { videoBefore, ...before }: EditedChannels,
+  { lostAltTexts }: EditedMedia,
+  input: PostInput,
+): ContentFault[] =>
+  [
+    ...ownFields.map(([field, own]) => [field, lostBy(input[field], before[own])] as const),
+    ...Object.entries(before.options).map(
+      ([id, had]) => [`channel_options/${id}`, lostBy(input.channel_options?.[id], had)] as const,
+    ),
+    ['video', lostBy(input.video, videoBefore)] as const,
+    ['alt_texts', lostAltTexts] as const,
+  ].flatMap(([field, lost]) => {
+    const message = `The edit replaced all of ${field}, also ${lost.join(', ')}. Send everything that should stay.`;
+    return lost.length > 0 ? [plainFault(message, 'other', `/${field}`)] : [];
+  });
+
+const lostBy = (given: object | null | undefined, had: object | null = null): string[] =>
+  given ? Object.keys(had ?? {}).filter((name) => !Object.hasOwn(given, name)) : [];
+
+/** Warnings about channels that keep content of their own, or stay in the post although the request omits them. */
 const notesOnChannels = (
   { removed, kept, sending, unchanged, ...before }: EditedChannels,
   { channel_ids: channelIds, ...sent }: PostInput,
 ): ContentFault[] => [
   ...ownFields.flatMap(([field, own, , ofPost]) => {
     const had = Object.keys(before[own]);
-    const stay = Object.keys(sent[field] ?? before[own]);
-    const lost = had.filter((id) => !stay.includes(id));
-    const message = `The edit replaced the ${field} of all channels, also of ${lost.join(', ')}.`;
     const given = ofPost.find((name) => sent[field] === undefined && sent[name]);
     const unused = `${given} does not apply to ${had.join(', ')}: their ${field} take precedence. Send ${field} too to change them.`;
-    return [
-      ...(lost.length > 0 ? [plainFault(message, 'other', `/${field}`)] : []),
-      ...(given && had.length > 0 ? [plainFault(unused, 'field_ignored', `/${given}`)] : []),
-    ];
+    return given && had.length > 0 ? [plainFault(unused, 'field_ignored', `/${given}`)] : [];
   }),
   ...[...sending, ...unchanged].map((channel) => {
     const why = unchanged.includes(channel)

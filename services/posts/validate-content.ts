@@ -64,7 +64,7 @@ export async function validateContent(
 
     const { media, facts, errors, warnings, ...result } = validated;
     const place = { channelId: channel.id, content, threads: network.threads, media };
-    const isJoined = override === null && texts.length < (content.thread?.length ?? 0);
+    const isJoined = override === null && !network.threads && (content.thread?.length ?? 0) > 1;
     return {
       ...result,
       channel,

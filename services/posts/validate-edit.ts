@@ -34,10 +34,9 @@ export async function validateEdit(
   const validated = await validateContent(rules, open, content, media.files);
   const validations = addChangedParts(edited, validated);
   if (isScheduled && open.length + sending.length === 0 && kept.size > 0) {
-    throw new AppError(
-      'no_channels',
-      'Every channel of the post has it, may have it, or had it removed: no channel is left to send it to. Settle an unconfirmed channel, or create a new post.',
-    );
+    const next = 'Settle an unconfirmed channel, or create a new post.';
+    const message = `Every channel of the post has it, may have it, or had it removed. ${next}`;
+    throw new AppError('no_channels', message);
   }
 
   const nothing = { errors: [], warnings: [], texts: [], textHash: null };

@@ -68,22 +68,6 @@ test('settings of video that no channel of the post takes are named in a warning
   t.deepEqual(channels[1].options, { category: '10' }, 'video has the privacy');
 });
 
-test('an edit replaces the options of all channels at once, and null clears them', async (t) => {
-  const { client, mastodon, create, shownOf } = await workspace();
-  const { id } = (await create({ [mastodon]: { visibility: 'private', language: 'de' } })).body
-    .post;
-  const edit = async (change: object) => {
-    t.is((await client.patch(`/posts/${id}`, change)).status, 200);
-    return shownOf(id);
-  };
-  t.deepEqual(await edit({ body: 'Other' }), [{ visibility: 'private', language: 'de' }, {}]);
-  t.deepEqual(await edit({ channel_options: { [mastodon]: { sensitive: true } } }), [
-    { sensitive: true },
-    {},
-  ]);
-  t.deepEqual(await edit({ channel_options: null }), [{}, {}]);
-});
-
 test('options count towards the text quota in bytes, when added and when removed', async (t) => {
   const { client, mastodon, create } = await workspace();
   const em = api.punctual.orm.em.fork();
@@ -204,10 +188,16 @@ test('a file that the defaults of a channel name cannot be deleted', async (t) =
   t.is((await client.delete(`/media/${cover}`)).status, 200);
 });
 
-test('an edit names the texts, files and options that channels lose by it', async (t) => {
-  const { client, mastodon, linkedin, post } = await workspace();
-  const file = await storeMedia(api.punctual, client.workspaceId);
+test('an edit replaces a field as a whole, and names what the post and its channels lose by it', async (t) => {
+  const { client, mastodon, linkedin, post, shownOf } = await workspace();
+  const files = ['a.png', 'b.png'].map((name) =>
+    storeMedia(api.punctual, client.workspaceId, { name }),
+  );
+  const [file = '', other = ''] = await Promise.all(files);
   const own = {
+    media_ids: [file, other],
+    alt_texts: { [file]: 'A' },
+    video: { title: 'T', privacy: 'private' },
     channel_bodies: { [linkedin]: 'For Ana' },
     channel_media: { [linkedin]: [{ media_id: file }] },
     channel_options: { [linkedin]: { first_comment: 'Hi' } },
@@ -215,11 +205,17 @@ test('an edit names the texts, files and options that channels lose by it', asyn
   const { id } = (await client.post('/posts', { ...post, ...own })).body.post;
   const edit = async (change: object) =>
     (await client.patch(`/posts/${id}`, change)).body.post.warnings;
-  const kept = await edit({ body: 'New', media_ids: [file] });
-  t.regex(kept[0].message, /^body does not apply to .* Send channel_bodies too/v);
-  t.is(kept[1].path, '/media_ids');
+  const kept = await edit({ body: 'New', media_ids: [file, other], video: { title: 'T' } });
+  t.regex(kept[1].message, /^The edit replaced all of video, also privacy\./v);
+  t.regex(kept[2].message, /^body does not apply to .* Send channel_bodies too/v);
+  t.is(kept[3].path, '/media_ids');
+  await edit({ video: null });
   const [replaced] = await edit({ channel_options: { [mastodon]: { sensitive: true } } });
-  t.true(replaced.message.includes(`channel_options of all channels, also of ${linkedin}.`));
+  t.true(replaced.message.includes(`all of channel_options, also ${linkedin}.`));
+  t.deepEqual(await shownOf(id), [{ sensitive: true }, {}]);
+  const change = { alt_texts: { [other]: 'B' }, channel_options: { [mastodon]: {} } };
+  const lost = await edit(change);
+  t.like(lost, [{ path: `/channel_options/${mastodon}` }, { path: '/alt_texts' }]);
   const [removed] = await edit({ channel_ids: [mastodon], channel_options: null });
   t.true(removed.message.endsWith('left the post, and lost its channel_bodies, channel_media.'));
   t.deepEqual([replaced.path, removed.path], ['/channel_options', '/channel_ids']);

@@ -192,6 +192,9 @@ test('the files of each part are validated by the network', async (t) => {
     return (await client.post('/posts/validate', { thread, channel_ids: [channel] })).body;
   };
   t.true((await ask([film])).valid);
+  const thread = [{ media_ids: [a] }];
+  const one = await client.post('/posts/validate', { thread, channel_ids: [channel] });
+  t.deepEqual(one.body.channels[0].warnings, []);
   const { valid, channels } = await ask([film, a]);
   t.false(valid);
   t.regex(channels[0].errors[0].message, /^Part 2: .*1 image and 1 video\.$/v);
