@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { Pool } from 'pg';
+import { Pool, type QueryConfig } from 'pg';
 import { isUsableKey } from '../../db/audit.ts';
 import { mayPrepare } from '../../db/pool.ts';
 import { scopesOf, type Scope } from '../../domain/api-keys.ts';
@@ -39,10 +39,12 @@ const keysWith = (condition: string): string => `
 const findKeys = { name: 'authenticate', text: keysWith('k.hash in (select unnest($1::text[]))') };
 const findRights = { name: 'rights', text: keysWith('k.id = $1') };
 
+const operatorsWith = (condition: string): string =>
+  `select id, hash from operator_keys where ${condition} and ${isUsableKey}`;
+const findOperators = { text: operatorsWith('hash in (select unnest($1::text[]))') };
+const findOperatorRights = { text: operatorsWith('id = $1') };
 /** Operators call seldom, so each call records its use. */
-const findOperatorKey = `update operator_keys set last_used_at = now()
-  where hash = $1 and ${isUsableKey} returning id`;
-const findOperatorRights = { text: `select from operator_keys where id = $1 and ${isUsableKey}` };
+const recordOperatorUse = 'update operator_keys set last_used_at = now() where id = $1';
 
 /**
  * Returns a function that finds the caller by an `Authorization` header, or null. Each call waits for a statement sent
@@ -57,7 +59,8 @@ export function authenticator(
   assertOpen: () => void,
 ): (header: string) => Promise<Authenticated | null> {
   const recordUse = lastUseRecorder(pool);
-  const find = keyFinder(pool);
+  const find = keyFinder(pool, findKeys);
+  const findOperator = keyFinder(pool, findOperators);
   return async (header) => {
     const key = /^bearer +(?<key>\S+) *$/iv.exec(header)?.groups?.['key'];
     if (key === undefined) {
@@ -70,8 +73,11 @@ export function authenticator(
     assertOpen();
     const hash = hashApiKey(key);
     if (key.startsWith(operatorKeyPrefix)) {
-      const found = await pool.query<Pick<Row, 'id'>>(findOperatorKey, [hash]);
-      const [operator] = found.rows;
+      const operator = await findOperator(hash);
+      if (operator) {
+        await pool.query(recordOperatorUse, [operator.id]);
+      }
+
       return operator ? { keyId: operator.id, caller: null } : null;
     }
 
@@ -84,15 +90,15 @@ export function authenticator(
   };
 }
 
-/** Calls that arrive together share one statement, which makes half as many again possible (`bench api`). */
-function keyFinder(pool: Pool): (hash: string) => Promise<Row | undefined> {
+/** Calls that arrive together share one statement, so that many wrong keys do not keep valid ones waiting. */
+function keyFinder(pool: Pool, statement: QueryConfig): (hash: string) => Promise<Row | undefined> {
   let gathering: Promise<Map<string, Row>> | undefined;
   let hashes = new Set<string>();
   const send = async (): Promise<Map<string, Row>> => {
     await setImmediate();
     const values = [[...hashes]];
     [gathering, hashes] = [undefined, new Set()];
-    const { rows } = await pool.query<Row>({ ...findKeys, values });
+    const { rows } = await pool.query<Row>({ ...statement, values });
     return new Map(rows.map((row) => [row.hash, row]));
   };
   return async (hash) => {

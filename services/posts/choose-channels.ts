@@ -29,11 +29,9 @@ export async function chooseChannels(
     const again = unknown.some(isId)
       ? ' A disconnected account gets its id back when it is connected again: POST /channels/connect.'
       : '';
-    throw new AppError(
-      'invalid_channel_ids',
-      `${noChannelHas(unknown.join(', '))} GET /channels lists the ids.${again}`,
-      { details: unknown.map((id) => channelDetail(at(id), noChannelHas(id), id)) },
-    );
+    const details = unknown.map((id) => channelDetail(at(id), noChannelHas(id), id));
+    const message = `${noChannelHas(unknown.join(', '))} GET /channels lists the ids.${again}`;
+    throw new AppError('invalid_channel_ids', message, { details });
   }
 
   return ids.flatMap((id) => byId.get(id) ?? []);
@@ -46,15 +44,10 @@ export function assertChosen(ids: readonly string[], input: PostInput): void {
     if (stray.length > 0) {
       const message = (id: string) =>
         `${field} names ${id}, which is not among the post's channels.`;
-      throw new AppError(
-        'invalid_channel_ids',
-        `${message(stray.join(', '))} Its keys are ids of channel_ids.`,
-        {
-          details: stray.map((id) =>
-            channelDetail(`/${field}/${pointerToken(id)}`, message(id), id),
-          ),
-        },
-      );
+      const at = (id: string) => `/${field}/${pointerToken(id)}`;
+      const details = stray.map((id) => channelDetail(at(id), message(id), id));
+      const all = `${message(stray.join(', '))} Its keys are ids of channel_ids.`;
+      throw new AppError('invalid_channel_ids', all, { details });
     }
   }
 }

@@ -72,11 +72,8 @@ const wrongKeys: Attack = {
           }),
         ),
       );
-      faults.push(
-        ...statuses.flatMap((status) =>
-          must(status === 401 || status === 429, `a wrong key got ${status}`),
-        ),
-      );
+      const isWrong = (status: number) => [401, 429].includes(status);
+      faults.push(...statuses.flatMap((one) => must(isWrong(one), `a wrong key got ${one}`)));
     }
 
     return faults.slice(0, 3);
