@@ -3,17 +3,19 @@ import { isUtf8 } from 'node:buffer';
 export type GrowingBuffer = {
   /** In bytes. */
   readonly length: number;
-  /**
-   * True for many tiny pieces, which legitimate senders do not produce: each costs the parser as much as a large one.
-   */
-  readonly isFragmented: boolean;
   append(piece: Buffer): void;
   /** All bytes. Shares memory with the buffer: call it once, at the end. */
   bytes(): Buffer;
 };
 
-/** Beyond this number, pieces must average this many bytes. */
-const [freePieces, leastAverage] = [16_384, 16];
+/**
+ * Whether a body came in many tiny chunks, which legitimate senders do not produce: each costs as much as a large one.
+ *
+ * @param most Beyond this number, chunks must average 16 bytes.
+ */
+export const isFragmented = (chunks: number, bytes: number, most: number): boolean =>
+  chunks > most && bytes < 16 * chunks;
+
 const firstCapacity = 1024;
 
 /**
@@ -23,14 +25,10 @@ const firstCapacity = 1024;
 export function createGrowingBuffer(): GrowingBuffer {
   let buffer = Buffer.alloc(0);
   let length = 0;
-  let pieces = 0;
 
   return {
     get length() {
       return length;
-    },
-    get isFragmented() {
-      return pieces > freePieces && length < pieces * leastAverage;
     },
     append(piece) {
       const needed = length + piece.length;
@@ -42,7 +40,6 @@ export function createGrowingBuffer(): GrowingBuffer {
 
       piece.copy(buffer, length);
       length = needed;
-      pieces += 1;
     },
     bytes: () => buffer.subarray(0, length),
   };

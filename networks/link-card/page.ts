@@ -80,8 +80,7 @@ async function readHead(chunks: AsyncIterable<Buffer>, reader: Reader) {
     const piece = chunk.subarray(0, maxRead - page.length);
     page.append(piece);
     await write(piece.toString('latin1'));
-    const isEnough = page.length >= (isInHead ? maxRead : leastRead);
-    if (isEnough || page.isFragmented) {
+    if (page.length >= (isInHead ? maxRead : leastRead)) {
       isCut = isInHead;
       break;
     }

@@ -123,7 +123,7 @@ async function sendRequest(
 
 /**
  * Reads the beginning of a response's body. Once the status line has arrived, the request succeeds: more bytes, the
- * signal or a break only truncate the body. So do very many tiny chunks, which iterating the body would join.
+ * signal or a break only truncate the body.
  */
 async function beginningOf(
   body: Readable,
@@ -136,7 +136,7 @@ async function beginningOf(
   body.on('data', (chunk: Buffer) => {
     const piece = chunk.subarray(0, maxBytes - kept.length);
     kept.append(piece);
-    isCut ||= piece.length < chunk.length || kept.isFragmented;
+    isCut ||= piece.length < chunk.length;
     if (isCut) {
       body.destroy();
     }

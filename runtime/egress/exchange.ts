@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { isFragmented } from '../bytes.ts';
 import { createIdleTimeout, type IdleTimeout } from '../timers.ts';
 import {
   BodyTooLargeError,
@@ -43,6 +44,10 @@ type AnswerLimits = {
   readonly mayStart?: (() => boolean) | undefined;
 };
 
+/** More of them make a response invalid. */
+const mostTinyChunks = 16_384;
+const fragmented = 'The response came in very many tiny chunks.';
+
 /** Limit of one answer. Servers send a few `1xx` before it; undici reads any number. */
 const mostHeads = 100;
 
@@ -59,6 +64,7 @@ class StreamedAnswer implements Dispatcher.DispatchHandler {
   #controller: Controller | undefined;
   #state: 'waiting' | 'open' | 'over' = 'waiting';
   #length = 0;
+  #chunks = 0;
   #heads = 0;
 
   constructor(limits: AnswerLimits) {
@@ -117,15 +123,17 @@ class StreamedAnswer implements Dispatcher.DispatchHandler {
     }
 
     this.#length += chunk.length;
+    this.#chunks += 1;
     if (this.#length > this.#limits.maxBytes) {
       this.#fail(new BodyTooLargeError(this.#limits.maxBytes));
-      return;
-    }
-
-    this.#idle.touch();
-    if (!this.#body.push(chunk)) {
-      this.#idle.pause();
-      controller.pause();
+    } else if (isFragmented(this.#chunks, this.#length, mostTinyChunks)) {
+      this.#fail(new EgressError('invalid_response', fragmented, { maybeSent: true }));
+    } else {
+      this.#idle.touch();
+      if (!this.#body.push(chunk)) {
+        this.#idle.pause();
+        controller.pause();
+      }
     }
   }
 

@@ -107,11 +107,14 @@ test('malformed HTTP is refused with the usual error body, and stores nothing', 
   await nothingStored();
 });
 
-test('a body in chunks of a single byte is read', async (t) => {
+test('a body of four thousand one-byte chunks is read, and one of twice as many ends its connection', async (t) => {
   const { auth, rows } = await workspace(t);
-  const chunks = [...JSON.stringify({ body: 'x'.repeat(40_000) })].map(chunked).join('');
   const headers = [auth, json, 'Transfer-Encoding: chunked'];
-  t.is((await rawSocket(posting(headers, `${chunks}0\r\n\r\n`))).status, 201);
+  for (const [size, status] of [[4000, 201] as const, [8000, null] as const]) {
+    const chunks = [...JSON.stringify({ body: 'x'.repeat(size) })].map(chunked).join('');
+    t.is((await rawSocket(posting(headers, `${chunks}0\r\n\r\n`))).status, status);
+  }
+
   t.is((await rows()).posts, 1);
 });
 
