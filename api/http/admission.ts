@@ -10,7 +10,6 @@ import {
   createConcurrencyLimit,
   createLimiter,
   rateLimitHeaders,
-  type Policy,
   type Standing,
 } from '../rate-limits/limiter.ts';
 import { authenticator, rightsReader, wrongKey } from './authenticate.ts';
@@ -49,11 +48,8 @@ export function createAdmission(
   const takeWaitingSlot = createConcurrencyLimit(mostWaiting, 'with this API key');
   const holdLargeBody = createConcurrencyLimit(mostLarge, 'of this workspace with a large body');
   const holdExport = createConcurrencyLimit(mostExports, 'of this workspace for CSV');
-  const calls = callCounter(
-    { name: 'requests', quota: limits.requests },
-    { name: 'writes', quota: limits.writes },
-  );
-  const countInWorkspace = workspaceLimit(limits);
+  const calls = callCounter(limits);
+  const countInWorkspace = workspaceLimit(limits, maxConcurrent);
   const refuseWrongKey = wrongKeyRefusal(limits);
   const authenticate = authenticator(pool, quotas, assertOpen);
 
@@ -102,10 +98,12 @@ export function createAdmission(
 export type Admission = ReturnType<typeof createAdmission>;
 
 /** Counts the calls of each key or workspace. One beyond the quota of requests does not count as a write. */
-function callCounter(requests: Policy, writes: Policy) {
-  const [countRequests, countWrites] = [createLimiter(requests), createLimiter(writes)];
+function callCounter({ requests, writes }: RateLimits, prefix = '', keys = 1) {
+  const ofRequests = { name: `${prefix}requests`, quota: keys * requests };
+  const ofWrites = { name: `${prefix}writes`, quota: keys * writes };
+  const [countRequests, countWrites] = [createLimiter(ofRequests), createLimiter(ofWrites)];
   return {
-    policies: [requests, writes],
+    policies: [ofRequests, ofWrites],
     count: async (id: string, isWrite: boolean): Promise<Standing[]> => {
       const asRequest = await countRequests.count(id);
       return isWrite && !asRequest.refused ? [asRequest, await countWrites.count(id)] : [asRequest];
@@ -117,12 +115,11 @@ function callCounter(requests: Policy, writes: Policy) {
   };
 }
 
-function workspaceLimit({ requests, writes }: RateLimits) {
-  const { count, policies } = callCounter(
-    { name: 'workspace-requests', quota: keysWorth * requests },
-    { name: 'workspace-writes', quota: keysWorth * writes },
-  );
+function workspaceLimit(limits: RateLimits, maxConcurrent: number) {
+  const { count, policies } = callCounter(limits, 'workspace-', keysWorth);
+  const takeSlot = createConcurrencyLimit(keysWorth * maxConcurrent, 'of this workspace');
   return async (ctx: Context, workspaceId: string, isWrite: boolean): Promise<void> => {
+    takeSlot(ctx, workspaceId);
     const standings = await count(workspaceId, isWrite);
     const refusal = standings.find(({ refused }) => refused);
     if (refusal) {

@@ -1,4 +1,5 @@
 import { createTurns } from '../../../services/turns.ts';
+import { createApiKey } from '../../../cli/admin/workspaces.ts';
 import { clientFor } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { holdLock } from '../../support/hold-lock.ts';
@@ -41,6 +42,19 @@ for (const [path, most] of [
     }
   });
 }
+
+test('calls under way are refused beyond those of ten keys of a workspace', async (t) => {
+  const { url, orm } = perKey.punctual;
+  const { workspaceId } = await perKey.newClient();
+  const lock = await holdLock(t, orm, 'lock table channels');
+  const keys = Array.from({ length: 11 }, () => createApiKey(orm.em.fork(), workspaceId));
+  const calls = (await Promise.all(keys)).flatMap((key) =>
+    Array.from({ length: 3 }, () => clientFor(url, workspaceId, key).get('/channels')),
+  );
+  t.is((await Promise.race(calls)).status, 429);
+  lock.release();
+  await Promise.all(calls);
+});
 
 test('posts that a workspace changes and validates, and its lists, leave connections to the database for others, and a call that waits is refused if its key is revoked', async (t) => {
   const [client, other] = [await usual.newClient(), await usual.newClient()];
