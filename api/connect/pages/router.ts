@@ -11,6 +11,7 @@ import { httpStatusOf, named, type LogFailure } from '../../http/errors.ts';
 import { clientSignalOf } from '../../http/mount.ts';
 import { readText } from '../../http/read-body.ts';
 import { clientAddress, originOf } from '../../rate-limits/client-address.ts';
+import { createConcurrencyLimit } from '../../rate-limits/limiter.ts';
 import { basePath, browserOf } from './browser.ts';
 import { showPage } from './document.ts';
 import { problemPage, usedPage } from './pages.ts';
@@ -19,8 +20,8 @@ import { goOn, lookOf, sendForm, showLink } from './steps.ts';
 /** Concurrent requests of one client address that look up or show a link. They need no key. */
 const mostPerAddress = 4;
 
-/** Concurrent requests on one link, which may wait for its network. */
-const mostPerLink = 2;
+/** Concurrent requests on one link that wait for its network, and those that wait for their turn besides. */
+const [mostPerLink, mostInLine] = [2, 10];
 
 type Room = {
   /** Waits for a slot of the client's address. */
@@ -41,6 +42,7 @@ const statusOfProblem: Readonly<Partial<Record<Problem['code'], number>>> = {
 export function connectPages(deps: ApiDeps & { readonly logFailure: LogFailure }): Router {
   const places = createKeyedSemaphore(mostPerAddress);
   const works = createKeyedSemaphore(mostPerLink);
+  const standInLine = createConcurrencyLimit(mostPerLink + mostInLine, 'of this link');
   const style = staticFile(
     'text/css; charset=utf-8',
     readFileSync(new URL('style.css', import.meta.url)),
@@ -56,6 +58,7 @@ export function connectPages(deps: ApiDeps & { readonly logFailure: LogFailure }
       };
       const workOn = async (token: string): Promise<void> => {
         leave();
+        standInLine(ctx, token);
         leave = await works(token, signal);
       };
       try {

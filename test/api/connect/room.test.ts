@@ -4,12 +4,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { createApiKey } from '../../../cli/admin/workspaces.ts';
 import { clientFor } from '../../support/client.ts';
-import { accountNamed } from '../../support/pretend-oauth.ts';
+import { accountNamed, pretendOauth } from '../../support/pretend-oauth.ts';
+import { poll } from '../../support/poll.ts';
 import { endedPost } from '../../support/seed.ts';
 import { openBrowser, wordsOf } from './person.ts';
 import { answerTo, connectWorld, leaveFrom, linkFor, stage, tokenIn, walk } from './world.ts';
 
-const world = connectWorld(test);
+const { entry } = pretendOauth();
+const held = Promise.withResolvers<void>();
+const load = () => held.promise.then(entry.load);
+const world = connectWorld(test, {}, { oauth: { slow: { ...entry, load } } });
 const { fake, api } = world;
 
 /** More than the limit of one address. */
@@ -50,6 +54,23 @@ test('a hanging network does not block others at the same address', async (t) =>
     (await Promise.all(asked)).map(({ status }) => status),
     many.map(() => 303),
   );
+});
+
+test('requests of one link that wait for its network are refused beyond twelve', async (t) => {
+  const { client, browser } = await stage(world);
+  const page = await browser.get(await linkFor(client, { platform: 'slow' }));
+  let refused = 0;
+  const asked = Array.from({ length: 14 }, async () => {
+    const { status } = await browser.submit(page, 'begin');
+    refused += Number(status === 429);
+  });
+  await poll(
+    () => refused,
+    (count) => count === 2,
+  );
+  held.resolve();
+  await Promise.all(asked);
+  t.is(refused, 2);
 });
 
 test('a stalled form does not block others at the same address', async (t) => {
