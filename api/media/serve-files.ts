@@ -8,18 +8,23 @@ import type { ByteRange } from '../../runtime/storage/media-storage.ts';
 import type { ApiDeps } from '../deps.ts';
 import { clientSignalOf } from '../http/mount.ts';
 import { clientAddress } from '../rate-limits/client-address.ts';
+import { createConcurrencyLimit } from '../rate-limits/limiter.ts';
 
 /** A file must not run scripts. The browser's page around an image or a video needs inline styles. */
 const policy =
   "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox";
 
-/** Concurrent link lookups of one client address. They need no key. */
-const lookupsPerAddress = 2;
+/** Concurrent link lookups of one client address, and its files that are being sent. They need no key. */
+const [lookupsPerAddress, filesPerAddress] = [2, 500];
 
 /** Serves the links to files (see `linkOf`). They need no key: the token in the link authorizes. */
 export function filesRouter(deps: ApiDeps): Router {
   const acquireLookup = createKeyedSemaphore(lookupsPerAddress);
-  return new Router().get('/files/:token/:name', (ctx) => serveFile(deps, acquireLookup, ctx));
+  const takeSlot = createConcurrencyLimit(filesPerAddress, 'for files from this address');
+  return new Router().get('/files/:token/:name', async (ctx) => {
+    takeSlot(ctx, clientAddress(ctx.ip)); // Each open file takes 0.2 MB until it is read.
+    await serveFile(deps, acquireLookup, ctx);
+  });
 }
 
 async function serveFile(
