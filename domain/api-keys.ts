@@ -128,9 +128,8 @@ export function assertReachesPost(
   }
 
   if (to === 'change' && !ofPost.every((id) => reaches(holder, id))) {
-    throw new AppError(
-      'channel_not_allowed',
-      'This post has channels that this API key may not use, so the key can only read it. Use a key without channel_ids.',
-    );
+    const message =
+      'This post has channels that this API key may not use, so the key can only read it. Use a key without channel_ids.';
+    throw new AppError('channel_not_allowed', message);
   }
 }

@@ -68,10 +68,8 @@ export async function findReplayed(
 ): Promise<string | null> {
   const row = await findKey(em, user, key, now);
   if (row?.is_deleted) {
-    throw new AppError(
-      'post_deleted',
-      `This idempotency key made post ${row.post_id}, which was deleted. Use a new key for a new post.`,
-    );
+    const message = `This idempotency key made post ${row.post_id}, which was deleted. Use a new key for a new post.`;
+    throw new AppError('post_deleted', message);
   }
 
   return row?.post_id ?? null;

@@ -111,10 +111,9 @@ const route = routesWith({ tag: 'Channels', scope: 'channels' });
 
 function assertMayConnect(caller: Caller, channelId: string | undefined): void {
   if (caller.channelIds !== null && channelId === undefined) {
-    throw new AppError(
-      'channel_not_allowed',
-      'This API key is restricted to some channels, so it cannot connect another account. Send channel_id to connect one of them again.',
-    );
+    const message =
+      'This API key is restricted to some channels, so it cannot connect another account. Send channel_id to connect one of them again.';
+    throw new AppError('channel_not_allowed', message);
   }
 
   assertReaches(caller, channelId === undefined ? [] : [channelId], () => '/channel_id');

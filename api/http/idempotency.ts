@@ -46,10 +46,9 @@ export function idempotencyKey(header: Request['header'], fromBody?: string): st
 
   const fromHeader = sent === undefined ? undefined : headerText(sent);
   if (fromHeader !== undefined && fromBody !== undefined && fromHeader !== fromBody) {
-    throw new AppError(
-      'invalid_request',
-      'The Idempotency-Key header and idempotency_key in the body differ. Send one of them.',
-    );
+    const message =
+      'The Idempotency-Key header and idempotency_key in the body differ. Send one of them.';
+    throw new AppError('invalid_request', message);
   }
 
   const key = fromHeader ?? fromBody;

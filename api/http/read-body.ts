@@ -36,10 +36,8 @@ const largeLength = 64 * 1024;
 export function refuseNoBody(schema: object): never {
   const required =
     'required' in schema ? ` with ${[schema.required].flat().join(', ')}` : ', at least {}';
-  throw new AppError(
-    'invalid_request',
-    `This call needs a JSON body${required} (Content-Type: application/json).`,
-  );
+  const message = `This call needs a JSON body${required} (Content-Type: application/json).`;
+  throw new AppError('invalid_request', message);
 }
 
 /** Accepts an empty body, or the empty object that some clients always send. @param query Of the route. */
@@ -57,19 +55,15 @@ export function assertNoBody(body: unknown, query: object): void {
 function assertJson(ctx: Context): void {
   const charset = /;\s*charset\s*=\s*"?(?<name>[^\s";]*)/iv.exec(ctx.get('content-type'))?.groups;
   if (!ctx.is('application/json') || !/^(?:utf-?8)?$/iv.test(charset?.['name'] ?? '')) {
-    throw new AppError(
-      'unsupported_media_type',
-      'Send the body as JSON in UTF-8, with Content-Type: application/json.',
-    );
+    const message = 'Send the body as JSON in UTF-8, with Content-Type: application/json.';
+    throw new AppError('unsupported_media_type', message);
   }
 }
 
 export function assertUncompressed(ctx: Context): void {
   if (!/^(?:identity)?$/iv.test(ctx.get('content-encoding'))) {
-    throw new AppError(
-      'unsupported_media_type',
-      'Send the body uncompressed, without Content-Encoding.',
-    );
+    const message = 'Send the body uncompressed, without Content-Encoding.';
+    throw new AppError('unsupported_media_type', message);
   }
 }
 

@@ -39,10 +39,9 @@ export async function readMultipart(ctx: Context, options: MultipartOptions): Pr
   }
 
   if (!/^multipart\/form-data *;/iv.test(type)) {
-    throw new AppError(
-      'unsupported_media_type',
-      'Send the body as multipart/form-data, with the file in the field "file". With curl, write `-F file=@cat.jpg`. For a link: POST /media/import.',
-    );
+    const message =
+      'Send the body as multipart/form-data, with the file in the field "file". With curl, write `-F file=@cat.jpg`. For a link: POST /media/import.';
+    throw new AppError('unsupported_media_type', message);
   }
 
   assertUncompressed(ctx);

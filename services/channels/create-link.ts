@@ -124,10 +124,8 @@ function assertUsable(
   }
 
   if (!atSandbox && missing.length > 0) {
-    throw new AppError(
-      'network_not_configured',
-      `Accounts of ${networkName(platform, entry)} cannot be connected yet: the operator has to set ${missing.join(' and ')}${sandboxUrl === null ? '' : ', or send `sandbox: true` for an account of the sandbox'}.`,
-    );
+    const message = `Accounts of ${networkName(platform, entry)} cannot be connected yet: the operator has to set ${missing.join(' and ')}${sandboxUrl === null ? '' : ', or send `sandbox: true` for an account of the sandbox'}.`;
+    throw new AppError('network_not_configured', message);
   }
 }
 

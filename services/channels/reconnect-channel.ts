@@ -75,10 +75,8 @@ function assertConnected(
   now: Date,
 ): void {
   if (channelAccessOf(state, accessEndsAt, now).state === 'needs_reconnect') {
-    throw new AppError(
-      'channel_not_connected',
-      `The account ${handle} on ${networkName(platform, networks.oauth[platform])} is not connected: connect it again, then retry its posts.`,
-    );
+    const message = `The account ${handle} on ${networkName(platform, networks.oauth[platform])} is not connected: connect it again, then retry its posts.`;
+    throw new AppError('channel_not_connected', message);
   }
 }
 

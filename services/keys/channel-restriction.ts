@@ -14,10 +14,9 @@ export function assertReachesChannel(holder: Holder, channelId: string): void {
 /** The audit log is of all channels. */
 export function assertUnrestricted(holder: Pick<Holder, 'channelIds'>): void {
   if (holder.channelIds !== null) {
-    throw new AppError(
-      'channel_not_allowed',
-      'The audit log covers all channels, and this API key is restricted to some. Use a key without channel_ids.',
-    );
+    const message =
+      'The audit log covers all channels, and this API key is restricted to some. Use a key without channel_ids.';
+    throw new AppError('channel_not_allowed', message);
   }
 }
 

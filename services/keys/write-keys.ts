@@ -161,10 +161,8 @@ async function lockKeys(
   );
   const [own, key] = [keyId, id].map((one) => keys.find((found) => found.id === one));
   if (!own) {
-    throw new AppError(
-      'rights_exceeded',
-      'This API key was revoked during this call, so it can no longer change keys.',
-    );
+    const message = 'This API key was revoked during this call, so it can no longer change keys.';
+    throw new AppError('rights_exceeded', message);
   }
 
   if (!key) {

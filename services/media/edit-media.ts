@@ -36,10 +36,9 @@ export async function editMedia(
     await lockLibrary(em, owner.workspaceId);
     if (await waitsOnOthers(em, file, owner)) {
       // The change would reach what other channels publish.
-      throw new AppError(
-        'media_in_use',
-        'A scheduled post on channels that this API key may not use has this file. Use a key without channel_ids.',
-      );
+      const message =
+        'A scheduled post on channels that this API key may not use has this file. Use a key without channel_ids.';
+      throw new AppError('media_in_use', message);
     }
 
     if (altText !== undefined) {

@@ -101,10 +101,8 @@ async function repeatUpload<T extends object>(
     stallMs: deps.media.stallMs,
   });
   return createOnce<T>(deps, workspaceId, keyOf(idempotencyKey, fields, hash), () => {
-    throw new AppError(
-      'unavailable',
-      'The idempotency key expired meanwhile. Send the file again.',
-    );
+    const message = 'The idempotency key expired meanwhile. Send the file again.';
+    throw new AppError('unavailable', message);
   });
 }
 

@@ -36,10 +36,9 @@ export async function replayDelivery(
 async function holdEnabled(em: Em, workspaceId: string, id: string): Promise<void> {
   const { disabledAt } = await holdEndpoint(em, workspaceId, id);
   if (disabledAt) {
-    throw new AppError(
-      'webhook_disabled',
-      'This webhook endpoint is disabled. Enable it first: PATCH it with {"enabled": true}.',
-    );
+    const message =
+      'This webhook endpoint is disabled. Enable it first: PATCH it with {"enabled": true}.';
+    throw new AppError('webhook_disabled', message);
   }
 }
 

@@ -63,10 +63,8 @@ async function storeEndpoint(
   const { workspaceId } = actor;
   await lockWorkspace(em, workspaceId); // Serialises registrations, so that the limit holds.
   if ((await em.count(WebhookEndpoint, { workspaceId })) >= maxEndpoints) {
-    throw new AppError(
-      'webhook_limit_reached',
-      `A workspace has at most ${maxEndpoints} webhook endpoints. Delete one first.`,
-    );
+    const message = `A workspace has at most ${maxEndpoints} webhook endpoints. Delete one first.`;
+    throw new AppError('webhook_limit_reached', message);
   }
 
   const id = newId();
