@@ -73,7 +73,7 @@ export function createAdmission(
     }
 
     if (known.caller) {
-      await countInWorkspace(ctx, known.caller.workspaceId, isWrite);
+      await countInWorkspace(ctx, known.caller.workspaceId, { isWrite, waits });
     }
 
     if (isForOperators !== (known.caller === null)) {
@@ -118,8 +118,11 @@ function callCounter({ requests, writes }: RateLimits, prefix = '', keys = 1) {
 function workspaceLimit(limits: RateLimits, maxConcurrent: number) {
   const { count, policies } = callCounter(limits, 'workspace-', keysWorth);
   const takeSlot = createConcurrencyLimit(keysWorth * maxConcurrent, 'of this workspace');
-  return async (ctx: Context, workspaceId: string, isWrite: boolean): Promise<void> => {
-    takeSlot(ctx, workspaceId);
+  return async (ctx: Context, workspaceId: string, { isWrite = false, waits = false }) => {
+    if (!waits) {
+      takeSlot(ctx, workspaceId);
+    }
+
     const standings = await count(workspaceId, isWrite);
     const refusal = standings.find(({ refused }) => refused);
     if (refusal) {

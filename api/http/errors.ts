@@ -111,17 +111,15 @@ export function named(error: unknown): AppError {
   }
 
   if (isDatabaseUnavailable(error)) {
-    return new AppError(
-      'unavailable',
-      'The database is unavailable or busy. Try again; with an Idempotency-Key nothing is created twice.',
-    );
+    const message =
+      'The database is unavailable or busy. Try again; with an Idempotency-Key nothing is created twice.';
+    return new AppError('unavailable', message);
   }
 
   if (isKeyLost(error)) {
-    return new AppError(
-      'unauthorized',
-      'This API key was revoked, expired or lost rights during this call, so nothing was changed.',
-    );
+    const message =
+      'This API key was revoked, expired or lost rights during this call, so nothing was changed.';
+    return new AppError('unauthorized', message);
   }
 
   return new AppError('internal', 'Something went wrong here. Tell the operator the X-Request-Id.');

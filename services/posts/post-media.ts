@@ -62,11 +62,9 @@ export async function chooseMedia(
   if (unknown.length > 0) {
     const message = (id: string) => `No media file of this workspace has the id ${id}.`;
     const ids = new Set(unknown.map(({ mediaId }) => mediaId));
-    throw new AppError(
-      'invalid_media_ids',
-      `${message([...ids].join(', '))} GET /media lists the ids.`,
-      { details: unknown.map(({ mediaId, path }) => ({ path, message: message(mediaId) })) },
-    );
+    const details = unknown.map(({ mediaId, path }) => ({ path, message: message(mediaId) }));
+    const all = `${message([...ids].join(', '))} GET /media lists the ids.`;
+    throw new AppError('invalid_media_ids', all, { details });
   }
 
   return byId;
