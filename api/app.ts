@@ -1,8 +1,8 @@
 import { IncomingMessage, createServer, type Server } from 'node:http';
-import Koa, { type Middleware } from 'koa';
 import { finished } from 'node:stream/promises';
-import { createGrowingBuffer, isFragmented } from '../runtime/bytes.ts';
+import Koa, { type Middleware } from 'koa';
 import { AppError } from '../domain/errors.ts';
+import { createGrowingBuffer, isFragmented } from '../runtime/bytes.ts';
 import type { Config } from '../runtime/config/read-config.ts';
 import { describeError } from '../runtime/logger.ts';
 import { version } from '../runtime/version.ts';
@@ -181,7 +181,7 @@ export function createHttpServer(deps: ApiDeps): Server {
   return server.on('clientError', answerBroken);
 }
 
-/** More of them end a request: outsiders kept the processor busy for 40 s with 400 bodies of one-byte chunks. */
+/** More tiny chunks end a request: 400 bodies of one-byte chunks, sent without a key, delayed all calls by 40 s. */
 const mostTinyChunks = 4096;
 
 /**

@@ -44,7 +44,7 @@ type AnswerLimits = {
   readonly mayStart?: (() => boolean) | undefined;
 };
 
-/** More of them make a response invalid. */
+/** More tiny chunks make a response invalid. */
 const mostTinyChunks = 16_384;
 const fragmented = 'The response came in very many tiny chunks.';
 

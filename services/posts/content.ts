@@ -158,7 +158,7 @@ export function requestWarnings(
   ];
 }
 
-/** @param asked The request without the local time that its time zone alone keeps. */
+/** Warns that a `timezone` sent alone moves the post, which keeps its local time. @param asked The request as sent. */
 export function movedTo(
   { scheduled_at: local }: PostInput,
   asked: PostInput,

@@ -41,8 +41,8 @@ export async function editChannels(em: Em, { post, channels }: WholePost, input:
       .filter(({ row }) => matches(row))
       .map(({ row, account }) => withDefaults(account, row.defaults));
   const { alt_texts: altTexts, channel_bodies: bodies, channel_options: options } = input;
-  const ofAll = [input.body, input.thread, input.media, altTexts, bodies, options];
-  const isForAll = ofAll.some((value) => value !== undefined);
+  const contents = [input.body, input.thread, input.media, altTexts, bodies, options];
+  const sendsContent = contents.some((value) => value !== undefined);
   return {
     closed: asStored(({ status }) => !sendable.has(status)),
     /** Channels on which an attempt began before the post was cancelled, and will finish. */
@@ -50,7 +50,7 @@ export async function editChannels(em: Em, { post, channels }: WholePost, input:
     /** Published channels, which keep their texts, alt texts and options. */
     unchanged: asStored(
       ({ channelId: id, status, unpublish }) =>
-        (isForAll || input.channel_media?.[id] !== undefined) &&
+        (sendsContent || input.channel_media?.[id] !== undefined) &&
         status === 'published' &&
         !isWithheld(unpublish),
     ),

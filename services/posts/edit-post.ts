@@ -190,7 +190,7 @@ const ownFields = [
   ['channel_options', 'options', 'options', []],
 ] as const;
 
-/** Warnings about names that the post loses in a field which the edit replaces as a whole. */
+/** Warnings about what the post loses in fields that the edit replaces as a whole. */
 const notesOnFields = (
   { videoBefore, ...before }: EditedChannels,
   { lostAltTexts }: EditedMedia,

@@ -82,11 +82,8 @@ test('a thread in doubt of a cancelled post keeps its parts that are or may be l
 test('a live part keeps its files, and later parts may change theirs', async (t) => {
   const network = fakeNetwork();
   const steps = await newSteps(t, { a: network });
-  const [a, b, c] = [
-    await newFile(steps, 'a.png'),
-    await newFile(steps, 'b.png'),
-    await newFile(steps, 'c.png'),
-  ];
+  const names = ['a.png', 'b.png', 'c.png'];
+  const [a = '', b = '', c = ''] = await Promise.all(names.map((name) => newFile(steps, name)));
   const second = (...ids: string[]) => ({ text: 'Two', media_ids: ids });
   const { post, id } = await steps.begin({ thread: ['One', second(b)], media_ids: [a] });
   network.fates.push({ kind: 'taken' }, fails('network_unavailable'));

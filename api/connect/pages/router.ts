@@ -20,8 +20,8 @@ import { goOn, lookOf, sendForm, showLink } from './steps.ts';
 /** Concurrent requests of one client address that look up or show a link. They need no key. */
 const mostPerAddress = 4;
 
-/** Concurrent requests on one link that wait for its network, and those that wait for their turn besides. */
-const [mostPerLink, mostInLine] = [2, 10];
+/** Requests of one link that may call its network at the same time, and that may wait for this. */
+const [mostPerLink, mostWaiting] = [2, 10];
 
 type Room = {
   /** Waits for a slot of the client's address. */
@@ -42,7 +42,7 @@ const statusOfProblem: Readonly<Partial<Record<Problem['code'], number>>> = {
 export function connectPages(deps: ApiDeps & { readonly logFailure: LogFailure }): Router {
   const places = createKeyedSemaphore(mostPerAddress);
   const works = createKeyedSemaphore(mostPerLink);
-  const standInLine = createConcurrencyLimit(mostPerLink + mostInLine, 'of this link');
+  const limitRequests = createConcurrencyLimit(mostPerLink + mostWaiting, 'of this link');
   const style = staticFile(
     'text/css; charset=utf-8',
     readFileSync(new URL('style.css', import.meta.url)),
@@ -58,7 +58,7 @@ export function connectPages(deps: ApiDeps & { readonly logFailure: LogFailure }
       };
       const workOn = async (token: string): Promise<void> => {
         leave();
-        standInLine(ctx, token);
+        limitRequests(ctx, token);
         leave = await works(token, signal);
       };
       try {

@@ -5,8 +5,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import Koa from 'koa';
-import { allRoutes } from '../../../api/app.ts';
-import { JoinedRequest } from '../../../api/app.ts';
+import { allRoutes, JoinedRequest } from '../../../api/app.ts';
 import { readText } from '../../../api/http/read-body.ts';
 import type { AppError } from '../../../domain/errors.ts';
 import type { Reply } from '../../support/client.ts';
@@ -116,6 +115,16 @@ test('a body of four thousand one-byte chunks is read, and one of twice as many 
   }
 
   t.is((await rows()).posts, 1);
+});
+
+test('tiny chunks that follow a refusal end its connection too', async (t) => {
+  const socket = connect(Number(new URL(api.punctual.url).port)).on('error', () => undefined);
+  const begun = posting([json, 'Transfer-Encoding: chunked'], chunked('x'));
+  socket.write(begun.replace('Connection: close', 'Connection: keep-alive'));
+  t.regex(String(await once(socket, 'data')), /^HTTP\/1\.1 401/v);
+  const next = 'GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+  socket.write(`${chunked('x').repeat(20_000)}0\r\n\r\n${next}`);
+  t.notRegex(await textOf(socket).catch(String), /HTTP\/1\.1 200/v);
 });
 
 const chunked = (char: string): string => `1\r\n${char}\r\n`;

@@ -64,10 +64,7 @@ test('requests of one link that wait for its network are refused beyond twelve',
     const { status } = await browser.submit(page, 'begin');
     refused += Number(status === 429);
   });
-  await poll(
-    () => refused,
-    (count) => count === 2,
-  );
+  await poll(() => refused === 2, Boolean);
   held.resolve();
   await Promise.all(asked);
   t.is(refused, 2);

@@ -213,8 +213,7 @@ test('an edit replaces a field as a whole, and names what the post and its chann
   const [replaced] = await edit({ channel_options: { [mastodon]: { sensitive: true } } });
   t.true(replaced.message.includes(`all of channel_options, also ${linkedin}.`));
   t.deepEqual(await shownOf(id), [{ sensitive: true }, {}]);
-  const change = { alt_texts: { [other]: 'B' }, channel_options: { [mastodon]: {} } };
-  const lost = await edit(change);
+  const lost = await edit({ alt_texts: { [other]: 'B' }, channel_options: { [mastodon]: {} } });
   t.like(lost, [{ path: `/channel_options/${mastodon}` }, { path: '/alt_texts' }]);
   const [removed] = await edit({ channel_ids: [mastodon], channel_options: null });
   t.true(removed.message.endsWith('left the post, and lost its channel_bodies, channel_media.'));

@@ -72,8 +72,8 @@ const wrongKeys: Attack = {
           }),
         ),
       );
-      const isWrong = (status: number) => [401, 429].includes(status);
-      faults.push(...statuses.flatMap((one) => must(isWrong(one), `a wrong key got ${one}`)));
+      const isExpected = (status: number) => [401, 429].includes(status);
+      faults.push(...statuses.flatMap((one) => must(isExpected(one), `a wrong key got ${one}`)));
     }
 
     return faults.slice(0, 3);
