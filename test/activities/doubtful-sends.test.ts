@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { NetworkError } from '../../networks/network.ts';
-import { down, fails, fakeNetwork, type FakeNetwork } from '../support/networks.ts';
-import { type PostSteps } from '../support/post-steps.ts';
+import { down, fails, fakeNetwork, type FakeNetwork, cannotTell } from '../support/networks.ts';
+import type { PostSteps } from '../support/post-steps.ts';
 import { onOneDatabase } from '../support/on-one-database.ts';
 
 const minute = 60_000;
@@ -43,7 +43,7 @@ async function attemptFor(
   return waits;
 }
 
-const shown = async (steps: PostSteps, post: string) => (await steps.show(post)).channels[0];
+const shownBy = async (steps: PostSteps, post: string) => (await steps.show(post)).channels[0];
 
 test('a post whose network goes down for an hour right after the send is found when the network is back', async (t) => {
   const network = fakeNetwork(minute);
@@ -54,7 +54,7 @@ test('a post whose network goes down for an hour right after the send is found w
     waits.every((wait, index) => wait >= (waits[index - 1] ?? 30_000)),
     waits.join(),
   );
-  const channel = await shown(steps, post);
+  const channel = await shownBy(steps, post);
   t.like(channel, { status: 'retrying', error_code: 'network_unavailable' });
   t.regex(channel?.error ?? '', /not known yet.*is asked again/v);
   t.truthy(channel?.retry_at);
@@ -71,8 +71,8 @@ test('a post that cannot be reconciled for a day is reconciled once more and end
   const more = await attemptFor(steps, { post, id, forMs: 30 * hour });
 
   t.is(sum([...waits, ...more]), 24 * hour);
-  t.like(await shown(steps, post), { status: 'unconfirmed', error_code: 'unconfirmed' });
-  t.regex((await shown(steps, post))?.error ?? '', /may or may not/v);
+  t.like(await shownBy(steps, post), { status: 'unconfirmed', error_code: 'unconfirmed' });
+  t.regex((await shownBy(steps, post))?.error ?? '', /may or may not/v);
   network.blind = undefined;
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'unconfirmed' });
   t.is(network.sends.length, 1);
@@ -90,7 +90,7 @@ for (const [fate, status, code] of [
     steps.pass(24 * hour);
     network.blind = undefined;
     t.like(await steps.attempt(post, id), { kind: 'done', status });
-    t.like(await shown(steps, post), { status, error_code: code });
+    t.like(await shownBy(steps, post), { status, error_code: code });
     t.is(network.sends.length, 1);
   });
 }
@@ -106,7 +106,7 @@ test('a channel that loses its access during reconciles sends one event, and con
     steps.pass(tried.kind === 'again' ? (tried.inMs ?? 0) : 0);
   }
 
-  t.regex((await shown(steps, post))?.error ?? '', /Connect the channel again/v);
+  t.regex((await shownBy(steps, post))?.error ?? '', /Connect the channel again/v);
   const told = await steps.deps.orm.em
     .fork()
     .execute<object[]>(
@@ -128,7 +128,7 @@ test('reconciles do not count as attempts: after a day of reconciles a post stil
   await attemptFor(steps, { post, id, forMs: 12 * hour });
 
   t.is(network.sends.length, 5);
-  t.like(await shown(steps, post), { status: 'failed', error_code: 'network_unavailable' });
+  t.like(await shownBy(steps, post), { status: 'failed', error_code: 'network_unavailable' });
 });
 
 test('a reconcile that is rate limited waits until the limit ends and is then repeated', async (t) => {
@@ -144,4 +144,50 @@ test('a reconcile that is rate limited waits until the limit ends and is then re
   network.blind = undefined;
   steps.pass(7 * minute);
   t.like(await steps.attempt(post, id), { kind: 'done', status: 'published' });
+});
+
+const thread = ['One', 'Two', 'Three'];
+
+/** A thread on one channel that ended after its first part. */
+async function endedMidway(t: ExecutionContext, how: (network: FakeNetwork) => void) {
+  const network = fakeNetwork();
+  const steps = await newSteps(t, { a: network });
+  const channel = steps.channels['a'] ?? '';
+  const { post, go } = await steps.begin({ thread });
+  network.fates.push({ kind: 'taken' });
+  how(network);
+  await steps.attemptAll(post, go);
+  await steps.finalize(post, go);
+  const [shown] = (await steps.show(post)).channels;
+  return { steps, post, channel, shown, url: network.live[0]?.sent.url ?? '' };
+}
+
+const refused = (network: FakeNetwork) => {
+  network.fates.push(fails('content_refused'));
+};
+const inDoubt = (network: FakeNetwork) => {
+  network.fates.push({ kind: 'lost' });
+  network.blind = cannotTell;
+};
+
+for (const [status, how] of [
+  ['failed', refused],
+  ['unconfirmed', inDoubt],
+] as const) {
+  test(`a ${status} thread shows the address of its live part, and warns that it is live`, async (t) => {
+    const { shown, url } = await endedMidway(t, how);
+    const warning = `1 of 3 parts of the thread is live, from ${url} on.`;
+    t.like(shown, { status, url, warning });
+  });
+}
+
+test('the address of a live part is refused for the part in doubt, which the error names', async (t) => {
+  const { steps, post, channel, shown, url } = await endedMidway(t, inDoubt);
+  t.regex(shown?.error ?? '', /say where part 2 is, or that it is not there\.$/v);
+  await t.throwsAsync(steps.settle(post, channel, url), {
+    code: 'invalid_request',
+    message:
+      'url is that of part 1 of the thread, which is known to be live. Send the URL of part 2, or null only if part 2 is not there.',
+  });
+  t.is((await steps.show(post)).channels[0]?.status, 'unconfirmed');
 });

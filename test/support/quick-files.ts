@@ -11,7 +11,6 @@ const quickParts: ReadonlySet<string> = new Set(['postgres', 'temporal', 'openss
 const slow = [
   'accounts/planted-secrets',
   'accounts/refresh-by-workers',
-  'accounts/refresh-outages',
   'accounts/storing',
   'activities/cancelled-sends',
   'activities/changed-meanwhile',
