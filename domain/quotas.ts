@@ -25,10 +25,9 @@ export const isQuotaName = (name: string): name is QuotaName => Object.hasOwn(re
 /** @throws AppError `plan_required` */
 export function assertHasPlan({ plan }: { readonly plan: string | null }): void {
   if (plan === null) {
-    throw new AppError(
-      'plan_required',
-      'This workspace has no active plan, so posts cannot be created, changed or retried; scheduled posts still go out. Ask the operator of this service to set a plan.',
-    );
+    const message =
+      'This workspace has no active plan, so posts cannot be created, changed or retried; scheduled posts still go out. Ask the operator of this service to set a plan.';
+    throw new AppError('plan_required', message);
   }
 }
 

@@ -155,10 +155,8 @@ export function baseUrlOf(address: string): string {
   const withScheme = /^https?:\/\//i.test(address) ? address : `https://${address}`;
   const url = URL.parse(withScheme);
   if (!url || url.search || url.hash || url.username || url.password) {
-    throw new AppError(
-      'invalid_request',
-      'Not the address of a server, such as https://a.example.',
-    );
+    const message = 'Not the address of a server, such as https://a.example.';
+    throw new AppError('invalid_request', message);
   }
 
   return url.origin + url.pathname.replace(/(?<!\/)\/+$/, '');

@@ -64,10 +64,8 @@ export function authenticator(
   return async (header) => {
     const key = /^bearer +(?<key>\S+) *$/iv.exec(header)?.groups?.['key'];
     if (key === undefined) {
-      throw new AppError(
-        'unauthorized',
-        'Send your API key as "Authorization: Bearer svc_live_…".',
-      );
+      const message = 'Send your API key as "Authorization: Bearer svc_live_…".';
+      throw new AppError('unauthorized', message);
     }
 
     assertOpen();

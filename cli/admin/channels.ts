@@ -200,10 +200,8 @@ const channelArgs = { channelId: 'As "channel list" shows it' };
 async function findConnected(em: Em, id: string): Promise<Channel> {
   const channel = isId(id) ? await em.findOne(Channel, { id, disconnectedAt: null }) : null;
   if (!channel) {
-    throw new AppError(
-      'not_found',
-      `There is no connected channel "${id}"; "npm run admin -- channel list WORKSPACE_ID" shows the ids.`,
-    );
+    const message = `There is no connected channel "${id}"; "npm run admin -- channel list WORKSPACE_ID" shows the ids.`;
+    throw new AppError('not_found', message);
   }
 
   return channel;

@@ -133,18 +133,16 @@ export async function completeRestore(
   const known = (await loadStoredCounter(client, await installationId(orm))) ?? 0;
   const counter = await readRestoreCounter(orm);
   if (since === null && counter.behindSince === null && known <= counter.count) {
-    throw new AppError(
-      'invalid_request',
-      'The database is not older than its workflows, so nothing was changed. If it was restored (from a backup that is younger than two minutes, or beside a Temporal that was lost or restored), give the time at which the older backup began: --since 2027-03-01T03:00:00Z.',
-    );
+    const message =
+      'The database is not older than its workflows, so nothing was changed. If it was restored (from a backup that is younger than two minutes, or beside a Temporal that was lost or restored), give the time at which the older backup began: --since 2027-03-01T03:00:00Z.';
+    throw new AppError('invalid_request', message);
   }
 
   const from = backupTime(counter, since);
   if (from === null) {
-    throw new AppError(
-      'invalid_request',
-      'The backup does not say when it was made. Give the time at which it began: --since 2027-03-01T03:00:00Z.',
-    );
+    const message =
+      'The backup does not say when it was made. Give the time at which it began: --since 2027-03-01T03:00:00Z.';
+    throw new AppError('invalid_request', message);
   }
 
   await sleep(listLagMs);

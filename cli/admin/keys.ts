@@ -80,10 +80,9 @@ const revoke = adminCommand({
       const found = isId(id) ? await tx.findOne(ApiKey, { id }, { lockMode }) : null;
       if (!found) {
         // Without the given text, which may be the key itself.
-        throw new AppError(
-          'not_found',
-          'There is no API key with this id; "npm run admin -- key list WORKSPACE_ID" shows the ids.',
-        );
+        const message =
+          'There is no API key with this id; "npm run admin -- key list WORKSPACE_ID" shows the ids.';
+        throw new AppError('not_found', message);
       }
 
       const { workspaceId } = found;

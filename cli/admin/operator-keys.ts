@@ -83,10 +83,9 @@ const revoke = adminCommand({
       : [];
     if (!row) {
       // Without the given text, which may be the key itself.
-      throw new AppError(
-        'not_found',
-        'There is no operator key with this id; "npm run admin -- operator-key list" shows the ids.',
-      );
+      const message =
+        'There is no operator key with this id; "npm run admin -- operator-key list" shows the ids.';
+      throw new AppError('not_found', message);
     }
 
     const key = present(row);

@@ -54,10 +54,8 @@ export async function fetchHistory(
   } catch (error) {
     if (hasGrpcCode(error, 'notFound')) {
       // Temporal uses one code for a missing namespace and a missing workflow.
-      throw new AppError(
-        'not_found',
-        `There is no workflow "${workflowId}" in the namespace "${namespace}" of TEMPORAL_NAMESPACE: ${grpcErrorIn(error)?.details}. The ids are post-<post id> and delivery-<delivery id>; Temporal deletes a workflow some time after its end.`,
-      );
+      const message = `There is no workflow "${workflowId}" in the namespace "${namespace}" of TEMPORAL_NAMESPACE: ${grpcErrorIn(error)?.details}. The ids are post-<post id> and delivery-<delivery id>; Temporal deletes a workflow some time after its end.`;
+      throw new AppError('not_found', message);
     }
 
     throw error;

@@ -149,9 +149,7 @@ export async function createApiKey(
 /** @throws AppError `not_found` */
 export async function assertWorkspaceExists(em: Em, id: string): Promise<void> {
   if (!isId(id) || !(await em.findOne(Workspace, { id, deletedAt: null }))) {
-    throw new AppError(
-      'not_found',
-      `There is no workspace "${id}"; "npm run admin -- workspace list" shows them.`,
-    );
+    const message = `There is no workspace "${id}"; "npm run admin -- workspace list" shows them.`;
+    throw new AppError('not_found', message);
   }
 }

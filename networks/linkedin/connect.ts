@@ -141,10 +141,8 @@ const idIn = (urn: string): string | undefined =>
 async function organizationOf(access: LinkedinAccess, named: string): Promise<Named> {
   const id = idIn(named);
   if (id === undefined) {
-    throw new AppError(
-      'invalid_request',
-      `An organisation must be given by its id or its URN, such as urn:li:organization:1234, not "${named}".`,
-    );
+    const message = `An organisation must be given by its id or its URN, such as urn:li:organization:1234, not "${named}".`;
+    throw new AppError('invalid_request', message);
   }
 
   const urn = urnOf(id);

@@ -60,10 +60,8 @@ export const settleOne = adminCommand({
 /** @throws AppError `plan_required`, with the command that helps. */
 function assertHasPlan({ workspaceId, plan }: Omit<OperatedPost, 'postId'>): void {
   if (plan === null) {
-    throw new AppError(
-      'plan_required',
-      `Workspace ${workspaceId} has no plan, so its posts cannot be retried. Set one with "npm run admin -- workspace plan ${workspaceId} standard".`,
-    );
+    const message = `Workspace ${workspaceId} has no plan, so its posts cannot be retried. Set one with "npm run admin -- workspace plan ${workspaceId} standard".`;
+    throw new AppError('plan_required', message);
   }
 }
 

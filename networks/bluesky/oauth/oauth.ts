@@ -148,10 +148,9 @@ function accountIn(given: string): string {
     return account;
   }
 
-  throw new AppError(
-    'invalid_request',
-    'Not a Bluesky handle such as me.bsky.social, a DID, or the address of a server such as https://bsky.social.',
-  );
+  const message =
+    'Not a Bluesky handle such as me.bsky.social, a DID, or the address of a server such as https://bsky.social.';
+  throw new AppError('invalid_request', message);
 }
 
 async function didOf({ client, sent }: OpenClient, account: string): Promise<string> {
