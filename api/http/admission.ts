@@ -15,12 +15,14 @@ import {
 import { authenticator, rightsReader, wrongKey } from './authenticate.ts';
 
 // Simultaneous calls in this process: of a key that wait for events, which take no slots from its other calls; of a
-// workspace for CSV, which hold megabytes of texts each, with a large body, which may take a minute to arrive, and that
-// read, or change or validate posts. The rules of all networks take up to 0.1 s of the only processor.
+// workspace for CSV, which hold megabytes of texts each, and with a large body, which may take a minute to arrive.
 const [mostWaiting, mostExports, mostLarge] = [10, 3, 2];
 
-/** Changes of one post wait for its lock with a connection to the database each. One slot is for other keys. */
-const ofPosts = { all: 3, each: 2 };
+/**
+ * Simultaneous calls of a workspace and of a key that are neither uploads nor wait for other servers. Each holds a
+ * connection to the database while it waits for a lock, and validation takes up to 0.1 s of the only processor.
+ */
+const turns = { all: 3, each: 2 };
 
 /** A workspace has the calls of so many keys with all its keys, so that keys that make keys gain nothing. */
 const keysWorth = 10;
@@ -90,7 +92,7 @@ export function createAdmission(
     readAgain: rightsReader(pool, quotas),
     holdLargeBody,
     holdExport,
-    inTurn: createTurns(ofPosts),
+    inTurn: createTurns(turns),
     callsOf: calls.of,
   };
 }

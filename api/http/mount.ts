@@ -86,8 +86,8 @@ function handlerOf(route: Route, deps: ApiDeps) {
 }
 
 /** Reads may return megabytes, and changes wait for locks. `/networks` is small, and a tool reads it within a turn. */
-const takesTurn = ({ method, path, isForOperators }: Route): boolean =>
-  isForOperators !== true && /^get (?!\/networks)|^\w+ \/posts/v.test(`${method} ${path}`);
+const takesTurn = ({ path, isForOperators, bodyKind }: Route): boolean =>
+  isForOperators !== true && bodyKind !== 'multipart' && path !== '/networks';
 
 function assertMayCall(caller: Pick<Caller, 'scopes'>, { scope }: Route): void {
   if (scope !== null) {

@@ -6,6 +6,7 @@ import type { Json } from '../../domain/json-schema.ts';
 import type { CheckAccount } from '../../networks/network-entry.ts';
 import { NetworkError } from '../../networks/network.ts';
 import type { Networks } from '../../networks/registry.ts';
+import { outsideTurn } from '../turns.ts';
 import { cleanName } from './connect-channel.ts';
 import { currentGrant, currentGrantOr } from './current-grant.ts';
 import { credentialsOf, openGrant, type CurrentGrant } from './grants.ts';
@@ -92,7 +93,7 @@ export async function checkChannel(deps: CheckDeps, key: ChannelKey): Promise<An
   }
 
   const account = { channel, grant: await findGrant(em, key) };
-  const { checked, displayName } = await checkWithNetwork(deps, account);
+  const { checked, displayName } = await outsideTurn(() => checkWithNetwork(deps, account));
   return deps.orm.em.fork().transactional(async (tx): Promise<Answer> => {
     const current = await lockAccess(tx, key);
     // The result is valid only for the credentials that were checked.

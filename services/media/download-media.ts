@@ -2,7 +2,7 @@ import { open, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { MediaFile } from '../../db/entities/media.ts';
 import { AppError } from '../../domain/errors.ts';
-import { forEachLimit } from '../../runtime/concurrency.ts';
+import { createKeyedSemaphore, forEachLimit } from '../../runtime/concurrency.ts';
 import { BodyTooLargeError, EgressError, type Download } from '../../runtime/egress/egress.ts';
 import { asUnavailable } from '../../runtime/storage/disk-storage.ts';
 import type { QuotaOwner } from '../context.ts';
@@ -23,6 +23,9 @@ import {
 } from './store-files.ts';
 
 const atATime = 4;
+
+/** Downloads of a workspace in this process at a time: a hostile server can cost each of them processor time. */
+const enter = createKeyedSemaphore(32);
 
 type Deps = Pick<ServiceDeps, 'orm' | 'log' | 'media'>;
 
@@ -67,8 +70,8 @@ async function download(
   const sent = { workspaceId: owner.workspaceId, signal: either };
   await forEachLimit([...wanted.entries()], atATime, async ([index, url]) => {
     try {
-      either.throwIfAborted();
-      files[index] = await fetchFile(deps, url, sent);
+      const leave = await enter(owner.workspaceId, either);
+      files[index] = await fetchFile(deps, url, sent).finally(leave);
     } catch (error) {
       stop.abort(named(error, urls, url)); // Only the first error counts: the others fail because of the abort.
     }

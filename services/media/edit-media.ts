@@ -2,7 +2,6 @@ import { recordAudit } from '../../db/audit.ts';
 import type { MediaFile } from '../../db/entities/media.ts';
 import { destinationsOf, waitsOnOthers } from '../../db/media-use.ts';
 import type { Em } from '../../db/orm.ts';
-import { lockLibrary } from '../../db/quotas.ts';
 import { lockMedia } from '../../db/repositories/media.ts';
 import { AppError, wrongValue } from '../../domain/errors.ts';
 import type { Json } from '../../domain/json-schema.ts';
@@ -30,10 +29,8 @@ export async function editMedia(
 
   assertFileTexts(altText, name);
   return orm.em.fork().transactional(async (em) => {
-    // Posts use the same lock order: the file, then the library. One that is being scheduled with the file commits
-    // before this, or sees the new alt text.
+    // A post that is being scheduled with the file locks its row too: it commits before this, or sees the new alt text.
     const file = await loadMedia(em, owner.workspaceId, id, lockMedia);
-    await lockLibrary(em, owner.workspaceId);
     if (await waitsOnOthers(em, file, owner)) {
       // The change would reach what other channels publish.
       const message =

@@ -35,13 +35,14 @@ export async function reserveMediaQuota(
 
 const bytesOfAltText = (text: string | null): number => Buffer.byteLength(text ?? '');
 
-/** Reserves space for a longer alt text, as `reserveMediaQuota` does for files. */
+/** Reserves space for a longer alt text, as `reserveMediaQuota` does for files. The caller has locked the file's row. */
 export async function reserveAltText(
   em: Em,
   { workspaceId, quotas }: QuotaOwner,
   before: string | null,
   after: string | null,
 ): Promise<void> {
+  await lockLibrary(em, workspaceId);
   const more = bytesOfAltText(after) - bytesOfAltText(before);
   const used = more > 0 ? (await countMedia(em, workspaceId)).media_bytes : 0;
   if (used + more > quotas.media_bytes) {

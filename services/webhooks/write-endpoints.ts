@@ -20,6 +20,7 @@ import { newSigningSecret } from '../../runtime/secrets.ts';
 import { sendWebhook } from '../../runtime/send-webhook.ts';
 import type { ServiceDeps } from '../deps.ts';
 import { createOnce, type RequestKey } from '../idempotency.ts';
+import { outsideTurn } from '../turns.ts';
 import { loadDelivery, type DeliveryView } from './read-deliveries.ts';
 import {
   presentEndpoint,
@@ -258,12 +259,14 @@ export async function testEndpoint(
   const event = { workspaceId, type: 'webhook.test', data: { webhook: { id, url } } } as const;
   const eventId = newId();
   const body = eventBody(eventId, { ...event, createdAt });
-  const result = await sendWebhook(
-    deps.egress,
-    { url, eventId, eventType: event.type, body },
-    secretsOf(endpoint, createdAt),
-    (sealed) => deps.sealer.open(sealed, signingSecretPurpose(id)),
-    createdAt,
+  const result = await outsideTurn(() =>
+    sendWebhook(
+      deps.egress,
+      { url, eventId, eventType: event.type, body },
+      secretsOf(endpoint, createdAt),
+      (sealed) => deps.sealer.open(sealed, signingSecretPurpose(id)),
+      createdAt,
+    ),
   );
   const sent = { id: eventId, createdAt, body, endpointId: id };
   const delivery = await deps.orm.em.fork().transactional(async (em) => {

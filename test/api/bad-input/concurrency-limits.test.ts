@@ -5,6 +5,7 @@ import { sharedApi } from '../../support/kit.ts';
 import { holdLock } from '../../support/hold-lock.ts';
 import { noTemporal } from '../../support/media-library.ts';
 import { needs } from '../../support/needs.ts';
+import { storeMedia } from '../../support/seed-media.ts';
 import { storeChannel } from '../../support/seed.ts';
 import { poll } from '../../support/poll.ts';
 import { answerTo, beginUpload, write } from '../media/support/raw-upload.ts';
@@ -56,11 +57,14 @@ test('calls under way are refused beyond those of ten keys of a workspace', asyn
   await Promise.all(calls);
 });
 
-test('posts that a workspace changes and validates, and its lists, leave connections to the database for others, and a call that waits is refused if its key is revoked', async (t) => {
+const lists = ['/posts', '/media', '/analytics', '/events', '/events?wait=1', '/channels'];
+
+test('the changes, validations and lists of a workspace leave connections to the database for others, and a call that waits is refused if its key is revoked', async (t) => {
   const [client, other] = [await usual.newClient(), await usual.newClient()];
   const channel = await storeChannel(usual.punctual, client.workspaceId);
   const { id } = (await client.post('/posts', { body: 'x' })).body.post;
   const key = (await client.get('/me')).body.key.id;
+  const file = await storeMedia(usual.punctual, client.workspaceId);
   const hook = { url: 'https://8.8.8.8/', events: ['post.failed'] };
   const endpoint = (await client.post('/webhooks', hook)).body.webhook;
   const limited = { name: 'Revoked', scopes: ['posts:read', 'posts:write'] };
@@ -69,20 +73,18 @@ test('posts that a workspace changes and validates, and its lists, leave connect
   const lock = await holdLock(
     t,
     usual.punctual.orm,
-    'lock table post_channels, media_files, events, post_metrics, channels, deliveries',
+    'lock table post_channels, media_files, events, post_metrics, channels, deliveries, webhook_endpoints',
   );
   const post = { body: 'x', channel_ids: [channel], schedule_in_minutes: 60 };
   const calls = Array.from({ length: 7 }, () => [
     client.patch(`/posts/${id}`, { body: 'y' }),
     client.post('/posts', post),
     client.post('/posts/validate', post),
-    client.get('/posts'),
-    client.get('/media'),
-    client.get('/analytics'),
-    client.get('/events'),
-    client.get('/events?wait=1'),
-    client.get('/channels'),
+    ...lists.map((path) => client.get(path)),
     client.get(`/webhooks/${endpoint.id}`),
+    client.patch(`/media/${file}`, { alt_text: 'A cat' }),
+    client.patch(`/channels/${channel}`, { options: null }),
+    client.patch(`/webhooks/${endpoint.id}`, { enabled: true }),
   ]).flat();
   await poll(
     () => usual.punctual.callsOf(key),

@@ -6,6 +6,7 @@ import { beforeTests } from '../../support/kit.ts';
 import { picture } from '../../support/media-files.ts';
 import { rowsOf, startLibrary } from '../../support/media-library.ts';
 import { needs } from '../../support/needs.ts';
+import { poll } from '../../support/poll.ts';
 import { ca, fileServer } from './support/file-server.ts';
 
 const test = needs('postgres');
@@ -75,4 +76,25 @@ test('a file comes into the library by its URL, with a name and an alt text, onc
     entries.map(({ action, object_id: id }: Record<string, string>) => [action, id]),
     [['media.uploaded', first.body.media.id]],
   );
+});
+
+test('a workspace downloads 32 files at a time, its others follow, and other workspaces do not wait', async (t) => {
+  const { punctual, server } = shared();
+  const [client, other] = [await newClient(punctual), await newClient(punctual)];
+  const [still, held] = [await picture('jpeg'), Promise.withResolvers<void>()];
+  const site = server.newSite({
+    '/a.jpg': (_request, response) => void held.promise.then(() => response.end(still)),
+    '/b.jpg': still,
+  });
+  const send = (from: typeof client, path: string) =>
+    from.post('/media/import', { url: site.at(path) });
+  const imports = Array.from({ length: 33 }, () => send(client, '/a.jpg'));
+  await poll(
+    async () => site.asked.length,
+    (count) => count === 32,
+  );
+  t.is((await send(other, '/b.jpg')).status, 201);
+  t.is(site.asked.length, 33);
+  held.resolve();
+  t.true((await Promise.all(imports)).every(({ status }) => status === 201));
 });
