@@ -4,7 +4,6 @@ import Koa, { type Middleware } from 'koa';
 import { AppError } from '../domain/errors.ts';
 import { createGrowingBuffer, isFragmented } from '../runtime/bytes.ts';
 import type { Config } from '../runtime/config/read-config.ts';
-import { describeError } from '../runtime/logger.ts';
 import { version } from '../runtime/version.ts';
 import { analyticsRoutes } from './analytics/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
@@ -149,7 +148,9 @@ export function serve(deps: ApiDeps, { host, port }: Config): () => Promise<void
     log.info({ version, address: `http://${host}:${chosen}` }, 'listening');
   });
   server.on('error', (error) => {
-    log.fatal({ error: describeError(error) }, `cannot listen on ${host}:${port}`);
+    log.fatal(
+      `cannot listen on ${host}:${port} (${error.message}): set HOST and PORT to a free address`,
+    );
     process.exit(1);
   });
   return async () => {

@@ -200,7 +200,7 @@ function asReason(error: unknown, stallMs: number): unknown {
 
 function sentence({ code, message }: EgressError, stallMs: number): string {
   if (code === 'timeout') {
-    return `The server was silent for ${stallMs / 1000} s, or took more than 10 minutes.`;
+    return `The server did not connect in 5 s, was silent for ${stallMs / 1000} s, or took more than 10 minutes.`;
   }
 
   return code === 'connection_reset'
