@@ -67,11 +67,9 @@ async function reconcileStep(
 
   const isHidden = finding.kind === 'absent' && finding.isHidden === true;
   if (isHidden && !isSentAgain(attempt, step)) {
-    throw new NetworkError(
-      'unconfirmed',
-      'The network does not show its posts to this service, and this part cannot be sent again unchanged.',
-      { accepted: 'unknown' },
-    );
+    const message =
+      'The network does not show its posts to this service, and this part cannot be sent again unchanged.';
+    throw new NetworkError('unconfirmed', message, { accepted: 'unknown' });
   }
 
   const noted = finding.kind === 'absent' ? finding.data : undefined;
@@ -95,11 +93,9 @@ export async function findSettled(
   sent: SentPart[],
 ): Promise<void> {
   if (!(await findStep(attempt, [settled], sent))) {
-    throw new NetworkError(
-      'not_published',
-      'An earlier part was settled as published, but the network does not show it, so the rest cannot be posted as replies. If this persists, create a new post with the missing parts.',
-      { accepted: 'no' },
-    );
+    const message =
+      'An earlier part was settled as published, but the network does not show it, so the rest cannot be posted as replies. If this persists, create a new post with the missing parts.';
+    throw new NetworkError('not_published', message, { accepted: 'no' });
   }
 }
 

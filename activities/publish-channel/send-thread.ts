@@ -250,11 +250,8 @@ async function uploadFiles(
   const media = step.parts.flatMap((part) => part.media);
   const files = await network.upload(connection, step);
   if (files.length !== media.length) {
-    throw new NetworkError(
-      'media_refused',
-      `The post has ${media.length} files, and ${files.length} of them can go to ${network.id}.`,
-      { accepted: 'no' },
-    );
+    const message = `The post has ${media.length} files, and ${files.length} of them can go to ${network.id}.`;
+    throw new NetworkError('media_refused', message, { accepted: 'no' });
   }
 
   return files;

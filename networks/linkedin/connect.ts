@@ -149,11 +149,8 @@ async function organizationOf(access: LinkedinAccess, named: string): Promise<Na
   const roles = (await rolesOf(access)).flatMap((held) => (held.urn === urn ? held.role : []));
   if (!roles.some((role) => posting.has(role))) {
     const has = roles.length > 0 ? ` (its role there: ${roles.join(', ')})` : '';
-    throw new NetworkError(
-      'permission_missing',
-      `The member behind this token may not post for ${urn}${has}. Ask an administrator of the page for a role that may post.`,
-      { accepted: 'no' },
-    );
+    const message = `The member behind this token may not post for ${urn}${has}. Ask an administrator of the page for a role that may post.`;
+    throw new NetworkError('permission_missing', message, { accepted: 'no' });
   }
 
   return namedBy(access, id);

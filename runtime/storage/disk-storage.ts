@@ -89,11 +89,9 @@ export function diskGuard(folder: string, leastFree: number): () => Promise<void
       throw asUnavailable(error);
     });
     if (blocks > 0 && (bavail / blocks) * 100 < leastFree) {
-      throw new AppError(
-        'unavailable',
-        'The disk is nearly full, so files cannot be stored now. Posts without new files are not affected. Try again later.',
-        { retryAfter },
-      );
+      const message =
+        'The disk is nearly full, so files cannot be stored now. Posts without new files are not affected. Try again later.';
+      throw new AppError('unavailable', message, { retryAfter });
     }
   };
 }

@@ -94,11 +94,8 @@ async function requestNewGrant(
   const { platform, baseUrl, remoteId } = channel;
   const oauth = await deps.oauth[platform]?.load();
   if (!oauth) {
-    throw new NetworkError(
-      'internal',
-      `This service has no way to refresh access to ${platform}.`,
-      { accepted: 'no' },
-    );
+    const message = `This service has no way to refresh access to ${platform}.`;
+    throw new NetworkError('internal', message, { accepted: 'no' });
   }
 
   const context = oauthContext(deps, platform, isAtSandbox(deps, baseUrl));

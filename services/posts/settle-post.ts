@@ -190,11 +190,8 @@ function assertHasAppeared(open: readonly PostPart[], now: Date, appearsWithinMs
   const waitMs = sendingAt + appearsWithinMs - now.getTime();
   if (waitMs > 0) {
     const at = new Date(now.getTime() + waitMs).toISOString();
-    throw new AppError(
-      'settle_too_early',
-      `The network received the request a moment ago and may still be processing it. Try again after ${at}.`,
-      { retryAfter: Math.ceil(waitMs / 1000) },
-    );
+    const message = `The network received the request a moment ago and may still be processing it. Try again after ${at}.`;
+    throw new AppError('settle_too_early', message, { retryAfter: Math.ceil(waitMs / 1000) });
   }
 }
 
