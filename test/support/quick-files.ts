@@ -23,7 +23,6 @@ const slow = [
   'activities/simulated-posts',
   'activities/slow-workers',
   'activities/stopped-workers',
-  'activities/sweep-asleep',
   'activities/sweep-ensure',
   'activities/sweep-lost',
   'activities/sweep-purge',
@@ -68,7 +67,6 @@ const slow = [
   'webhooks/workers',
   'workflows/cancel-midway',
   'workflows/database-decides',
-  'workflows/disconnected-channels',
   'workflows/failed-workflows',
   'workflows/restored-database',
 ];
