@@ -3,7 +3,6 @@ import { createDatabaseClock } from '../db/database-clock.ts';
 import { explainDatabaseFailure } from '../db/database-errors.ts';
 import {
   checkStorage,
-  OtherStorageError,
   assertSealedBy,
   installationId,
   OtherSecretKeyError,
@@ -23,6 +22,7 @@ import {
 } from '../runtime/process.ts';
 import { createStaging, createStorage, type Staging } from '../runtime/storage/create-storage.ts';
 import { diskGuard } from '../runtime/storage/disk-storage.ts';
+import { WrongStorageError } from '../runtime/storage/media-storage.ts';
 import { untilRefreshed } from '../services/channels/current-grant.ts';
 import { composeServices, type Composed } from '../services/compose.ts';
 import type { MediaDeps } from '../services/deps.ts';
@@ -63,7 +63,7 @@ export async function runApi(adapt: (deps: ApiDeps) => ApiDeps = (deps) => deps)
     OtherSchemaError,
     OtherSecretKeyError,
     OtherDatabaseError,
-    OtherStorageError,
+    WrongStorageError,
   );
   const { orm, sealer, gate } = deps;
   const prepare = async (): Promise<void> => {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { causesOf } from '../domain/errors.ts';
+import { WrongStorageError, type MediaStorage } from '../runtime/storage/media-storage.ts';
 import type { Orm } from './orm.ts';
 import { query } from './query.ts';
 
@@ -55,40 +56,27 @@ export async function adoptKey(orm: Orm, keyId: string): Promise<boolean> {
   return adopted[0]?.had_key ?? false;
 }
 
-type Storage = {
-  /** Marks the storage with the database's id. */
-  claim(installation: string): Promise<void>;
-  isClaimed(installation: string): Promise<boolean>;
-};
-
-/** This process uses another media folder or bucket than the process that marked it. */
-export class OtherStorageError extends Error {
-  override readonly name = 'OtherStorageError';
-
-  constructor() {
-    super(
-      'The media storage of this process is not the one of this database: it lacks the mark that the first API process left. The API and all workers must share one storage: set the same PUNCTUAL_MEDIA_DIR (a shared folder, where they run on several machines) or the same PUNCTUAL_S3_BUCKET and PUNCTUAL_S3_ENDPOINT for all of them. If the files were moved here on purpose, run "npm run admin -- storage adopt" with these settings.',
-    );
-  }
-}
+type Storage = Pick<MediaStorage, 'claim' | 'isClaimed' | 'open'>;
 
 /**
- * Compares the mark in the storage with the database, once at the start of a process. A storage that does not respond
- * then is logged.
+ * Compares the storage with the database, once at the start of a process: its mark and the newest file. A storage that
+ * does not respond then is logged.
  *
  * @param on `mayClaim`: mark the storage if the database has no marked storage or no files. `isFatal` rethrows all
- *   errors but an OtherStorageError.
+ *   errors but those after which the process must end.
  */
 export async function checkStorage(
   orm: Orm,
   storage: Storage,
   on: {
     readonly mayClaim: boolean;
-    readonly log: { warn(facts: object, message: string): void };
+    readonly log: Record<'warn' | 'error', (facts: object, message: string) => void>;
     readonly isFatal: (error: unknown) => never;
   },
 ): Promise<void> {
   await compareStorage(orm, storage, on.mayClaim)
+    .then(() => missingFile(orm, storage))
+    .then((missing) => missing !== null && on.log.error({}, missing))
     .catch(on.isFatal)
     .catch((error: unknown) => {
       const message = causesOf(error)
@@ -110,12 +98,26 @@ async function compareStorage(orm: Orm, storage: Storage, mayClaim: boolean): Pr
       select from media_files where deleted_at is null and stored_at is not null)`,
   );
   if (misplaced.length > 0) {
-    throw new OtherStorageError();
+    throw new WrongStorageError(
+      'The media storage of this process is not the one of this database: it lacks the mark that the first API process left. The API and all workers must share one storage: set the same PUNCTUAL_MEDIA_DIR (a shared folder, where they run on several machines) or the same PUNCTUAL_S3_BUCKET and PUNCTUAL_S3_ENDPOINT for all of them. If the files were moved here on purpose, run "npm run admin -- storage adopt" with these settings, or "npm start -- --adopt-storage" once.',
+    );
   }
 
   if (mayClaim) {
     await adoptStorage(orm, storage);
   }
+}
+
+/** @returns a sentence if this storage lacks the newest file, as after a copy that kept the paths of a folder. */
+export async function missingFile(orm: Orm, storage: Storage): Promise<string | null> {
+  const newest = sql<{ key: string }>`select storage_key as key from media_files
+    where deleted_at is null and stored_at is not null order by id desc limit 1`;
+  const [{ key } = { key: null }] = await query(orm.em.fork(), newest);
+  const bytes = key === null ? null : await storage.open(key, { start: 0, end: 0 });
+  bytes?.destroy();
+  return key === null || bytes
+    ? null
+    : `The newest file of the media library is not in this storage. Copy the files: a bucket (PUNCTUAL_S3_BUCKET) has this one as media/${key}, a folder (PUNCTUAL_MEDIA_DIR) as files/${key.slice(-2)}/${key} (docs/operate/backups.md).`;
 }
 
 /** Marks this storage as the database's. */

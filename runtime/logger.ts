@@ -1,4 +1,5 @@
 import { pino, type Logger } from 'pino';
+import { AppError } from '../domain/errors.ts';
 
 export type { Logger } from 'pino';
 
@@ -33,9 +34,11 @@ type ErrorDescription = {
 
 /**
  * Describes an error for the log. A database error may quote the statement's values, such as posts' texts and sealed
- * tokens: only its first line is kept, and of the quotes in it only names of our own tables.
+ * tokens: only its first line is kept, and of the quotes in it only names of our own tables. The caller of the API gets
+ * the sentence of an AppError; what the disk or the storage said tells the operator more.
  */
-export function describeError(error: unknown): ErrorDescription {
+export function describeError(given: unknown): ErrorDescription {
+  const error = given instanceof AppError ? (given.cause ?? given) : given;
   if (!(error instanceof Error)) {
     return { name: 'NotAnError', message: typeof error };
   }

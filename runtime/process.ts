@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { causesOf } from '../domain/errors.ts';
 import { describeError, type Logger } from './logger.ts';
 
 /** One forgotten promise does not stop all other work; an uncaught exception, which leaves work half done, does. */
@@ -65,11 +66,11 @@ export async function retryUntilReady<T>(
   }
 }
 
-/** For `catch`: exits on errors of these kinds, after which continuing would do harm. Rethrows others. */
+/** For `catch`: exits on errors of these kinds, or with such a cause, after which continuing would do harm. Rethrows others. */
 export const fatalAt =
   (log: Logger, ...kinds: readonly (abstract new (...given: never[]) => Error)[]) =>
   (error: unknown): never => {
-    if (kinds.some((kind) => error instanceof kind)) {
+    if (causesOf(error).some((cause) => kinds.some((kind) => cause instanceof kind))) {
       log.fatal({ error: describeError(error) }, 'cannot continue, exiting');
       process.exit(1);
     }

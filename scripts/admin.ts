@@ -24,7 +24,8 @@ const [code] = (await once(cli, 'exit')) as [number | null];
 // A command on a history file needs no running server.
 const needsParts = !args.some((arg) => arg.endsWith('.json'));
 if (code === 1 && !here && !process.env['DATABASE_URL'] && needsParts) {
-  const start = args[0] === 'secret-key' ? 'npm start -- --adopt-secret-key' : 'npm start';
+  const adopts = ['secret-key', 'storage'].includes(args[0] ?? '');
+  const start = adopts ? `npm start -- --adopt-${args[0]}` : 'npm start';
   console.error(
     `Punctual is not running in this folder. Run "${start}" in another terminal first.`,
   );

@@ -7,7 +7,6 @@ import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts
 import { explainDatabaseFailure, isDatabaseReachable } from '../db/database-errors.ts';
 import {
   OtherSecretKeyError,
-  OtherStorageError,
   assertSealedBy,
   checkStorage,
   installationId,
@@ -33,6 +32,7 @@ import {
   untilStopSignal,
 } from '../runtime/process.ts';
 import { createStorage } from '../runtime/storage/create-storage.ts';
+import { WrongStorageError } from '../runtime/storage/media-storage.ts';
 import { repeat } from '../runtime/timers.ts';
 import { version } from '../runtime/version.ts';
 import { untilRefreshed } from '../services/channels/current-grant.ts';
@@ -153,7 +153,7 @@ type Database = Pick<ActivityDeps, 'orm' | 'sealer' | 'log' | 'storage'> & {
 /** Waits until the database is available and migrated. @returns the database's id. */
 async function prepareDatabase(opened: Database): Promise<string> {
   const { config, orm, clock, sealer, log, storage } = opened;
-  const fatal = fatalAt(log, OtherSchemaError, OtherSecretKeyError, OtherStorageError);
+  const fatal = fatalAt(log, OtherSchemaError, OtherSecretKeyError, WrongStorageError);
   const prepare = async (): Promise<string> => {
     await prepareSchema(orm, config, (migration) => log.info({ migration }, 'migrating')).catch(
       fatal,

@@ -14,7 +14,6 @@ import {
 import type { LedgerOf } from '../../db/ledger/parts.ts';
 import { dueAt } from '../../db/post-status.ts';
 import { query } from '../../db/query.ts';
-import { AppError } from '../../domain/errors.ts';
 import { isOpen, mayBeLive } from '../../domain/live-parts.ts';
 import type { ChannelErrorCode, NetworkLimit } from '../../domain/channel-error.ts';
 import { publishWindowMs } from '../../domain/next-attempt.ts';
@@ -208,8 +207,7 @@ async function openFile(
   const tell = (error: unknown) => {
     // A reader may end the stream early: a video's last chunk is read by a request of its own.
     if (!(error instanceof Error && error.name === 'AbortError')) {
-      const origin = error instanceof AppError ? (error.cause ?? error) : error;
-      log.warn({ file: id, error: describeError(origin) }, 'a file cannot be read');
+      log.warn({ file: id, error: describeError(error) }, 'a file cannot be read');
     }
   };
   const range = fromByte > 0 ? { start: fromByte, end: sizeBytes - 1 } : undefined;

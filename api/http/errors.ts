@@ -153,9 +153,7 @@ export function failureLog(log: Logger): LogFailure {
 
     const path = shownPath(ctx.path || '/'); // It is null for `GET redis://localhost`.
     const request = { id: ctx.state['requestId'], method: ctx.method, path };
-    // The answer has the sentence; what the disk or the storage said tells the operator more.
-    const origin = cause instanceof AppError ? (cause.cause ?? cause) : cause;
-    const error = describeError(origin);
+    const error = describeError(cause);
     if (code === 'unavailable') {
       countUnavailable({ request }, error);
     } else {

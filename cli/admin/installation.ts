@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { sql } from 'kysely';
-import { adoptKey, adoptStorage, installationId } from '../../db/installation.ts';
+import { adoptKey, adoptStorage, installationId, missingFile } from '../../db/installation.ts';
 import { migrate } from '../../db/migrate.ts';
 import type { Em, Orm } from '../../db/orm.ts';
 import { query } from '../../db/query.ts';
@@ -45,14 +45,14 @@ const adoptMediaStorage = adminCommand({
     const storage = await openStorage();
     try {
       await adoptStorage(orm, storage);
+      const warning = await missingFile(orm, storage);
+      const done =
+        'This database now uses the media storage of these settings. Give the API and all workers the same settings.';
+      const text = warning === null ? done : `${done}\nWarning: ${warning}`;
+      return { text, data: { adopted: true, warning } };
     } finally {
       storage.close();
     }
-
-    return {
-      text: 'This database now uses the media storage of these settings. Give the API and all workers the same settings.',
-      data: { adopted: true },
-    };
   },
 });
 

@@ -3,6 +3,11 @@ import type { Readable } from 'node:stream';
 /** Bytes counted from 0; `end` is inclusive, as in HTTP. */
 export type ByteRange = { readonly start: number; readonly end: number };
 
+/** This process must not go on with this storage: only the operator can mend its settings. */
+export class WrongStorageError extends Error {
+  override readonly name = 'WrongStorageError';
+}
+
 /** Stores the bytes of media files. A key comes from `storageKey` and is written once. */
 export type MediaStorage = {
   /** Stores a local file, whole or not at all. May move it. @throws AppError `unavailable`, also without room. */

@@ -10,7 +10,7 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { AppError } from '../../domain/errors.ts';
-import type { MediaStorage } from './media-storage.ts';
+import { WrongStorageError, type MediaStorage } from './media-storage.ts';
 
 export type S3Settings = {
   readonly bucket: string;
@@ -54,19 +54,19 @@ export function s3Storage(settings: S3Settings): MediaStorage {
       // The client retries transient failures, but not with a stream as body.
       await send()
         .catch((error: unknown) => (isRefusal(error) ? Promise.reject(error) : send()))
-        .catch(throwNamed);
+        .catch(throwNamed(bucket));
     },
     async open(key, range) {
       const part = range ? { Range: `bytes=${range.start}-${range.end}` } : {};
       const found = await reading
         .send(new GetObjectCommand({ ...at(key), ...part }))
-        .catch((error: unknown) => (error instanceof NoSuchKey ? null : throwNamed(error)));
+        .catch((error: unknown) => (error instanceof NoSuchKey ? null : throwNamed(bucket)(error)));
       // Without the pipeline, the response tells a reader that ends early of a broken connection.
       const body = found?.Body;
       return body instanceof Readable ? pipeline(body, new PassThrough(), ignore) : null;
     },
     async remove(key) {
-      await client.send(new DeleteObjectCommand(at(key))).catch(throwNamed);
+      await client.send(new DeleteObjectCommand(at(key))).catch(throwNamed(bucket));
     },
     claim: (installation) => claim(client, bucket, installation),
     isClaimed: (installation) => isClaimed(client, bucket, installation),
@@ -88,14 +88,14 @@ const forOtherServers = {
 
 async function claim(client: S3Client, Bucket: string, installation: string): Promise<void> {
   const command = new PutObjectCommand({ Bucket, Key: claims + installation, Body: '' });
-  await client.send(command).catch(throwNamed);
+  await client.send(command).catch(throwNamed(Bucket));
 }
 
 /** Lists the mark instead of a HEAD request: for a missing object, S3 answers 403 without the permission to list. */
 async function isClaimed(client: S3Client, Bucket: string, installation: string): Promise<boolean> {
   const Prefix = claims + installation;
   const command = new ListObjectsV2Command({ Bucket, Prefix });
-  const { Contents = [] } = await client.send(command).catch(throwNamed);
+  const { Contents = [] } = await client.send(command).catch(throwNamed(Bucket));
   return Contents.length > 0;
 }
 
@@ -112,16 +112,21 @@ function connect({ endpoint, region }: S3Settings, maxSockets: number): S3Client
 
 const ignore = (): void => undefined;
 
-/** A refusal (a wrong key, no such bucket) needs the operator; any other failure may be transient. */
-function isRefusal(error: unknown): boolean {
+/** A refusal (a wrong key, no such bucket, another region) needs the operator; any other failure may be transient. */
+function isRefusal(error: unknown): error is S3ServiceException {
   const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
-  return status !== undefined && status >= 400 && status < 500 && status !== 429;
+  return status !== undefined && status >= 300 && status < 500 && status !== 429;
 }
 
-function throwNamed(error: unknown): never {
-  throw isRefusal(error)
-    ? error
-    : new AppError('unavailable', 'The media storage does not answer. Try again.', {
-        cause: error,
-      });
-}
+const throwNamed =
+  (bucket: string) =>
+  (error: unknown): never => {
+    const cause = isRefusal(error)
+      ? new WrongStorageError(
+          `The bucket "${bucket}" of PUNCTUAL_S3_BUCKET refused a request (${error.name}: ${error.message}). Check PUNCTUAL_S3_BUCKET, PUNCTUAL_S3_ENDPOINT, PUNCTUAL_S3_REGION and the access key (AWS_ACCESS_KEY_ID, …).`,
+        )
+      : error;
+    throw new AppError('unavailable', 'The media storage cannot be used now. Try again.', {
+      cause,
+    });
+  };

@@ -30,6 +30,11 @@ export async function prepareDatabase(
   }
 
   try {
+    if (settings.adoptsStorage) {
+      const { warning } = await runOwnCommand(root, ['storage', 'adopt'], env, signal);
+      say(String(warning ?? 'This database now uses the media storage of this start.'));
+    }
+
     const command = ['demo', '--sandbox-url', sandboxUrl, '--key-file', data.path('demo-api-key')];
     return await ensureDemo(root, command, env, signal);
   } catch (error) {

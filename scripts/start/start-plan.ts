@@ -16,8 +16,9 @@ export type StartSettings = {
   readonly temporalNamespace: string;
   readonly temporalUiUrl: string | undefined;
   readonly secretKey: string | undefined;
-  /** Whether to accept the key of this start, whatever key sealed the data. */
+  /** Whether to accept the key or the media storage of this start, whatever the data has. */
   readonly adoptsSecretKey: boolean;
+  readonly adoptsStorage: boolean;
   readonly allowNetworks: string | undefined;
   /** Whether the user opened any address. */
   readonly opensAddresses: boolean;
@@ -37,17 +38,17 @@ export const opensAddresses = (env: Env): boolean =>
     'PUNCTUAL_EGRESS_ALLOW_DOWNLOADS',
   ].some((name) => env[name]?.trim());
 
-const adoptSecretKey = '--adopt-secret-key';
+const flags = ['--adopt-secret-key', '--adopt-storage'];
 
 /**
  * @param args The arguments after `npm start --`.
  * @throws PlainError with a line per unknown argument.
  */
 export function readStartSettings(env: Env, args: readonly string[] = []): StartSettings {
-  const unknown = args.filter((arg) => arg !== adoptSecretKey);
+  const unknown = args.filter((arg) => !flags.includes(arg));
   if (unknown.length > 0) {
     const refuse = (arg: string) =>
-      `Unknown argument "${arg}". npm start accepts only ${adoptSecretKey}.`;
+      `Unknown argument "${arg}". npm start accepts only ${flags.join(' and ')}.`;
     throw new PlainError(unknown.map(refuse).join('\n'));
   }
 
@@ -74,7 +75,8 @@ export function readStartSettings(env: Env, args: readonly string[] = []): Start
     temporalNamespace: text('TEMPORAL_NAMESPACE') ?? 'default',
     temporalUiUrl: text('PUNCTUAL_TEMPORAL_UI_URL'),
     secretKey: text('SECRET_KEY'),
-    adoptsSecretKey: args.includes(adoptSecretKey),
+    adoptsSecretKey: args.includes('--adopt-secret-key'),
+    adoptsStorage: args.includes('--adopt-storage'),
     allowNetworks: text('PUNCTUAL_EGRESS_ALLOW_NETWORKS'),
     opensAddresses: opensAddresses(env),
     mediaDir: text('PUNCTUAL_MEDIA_DIR'),

@@ -141,10 +141,10 @@ test('a start with another key says how to restore the right one, and leaves no 
   t.false(await exists(file));
 });
 
-test('when the key is lost, npm start accepts a new one as its message explains', async (t) => {
+test('when the key is lost, npm start accepts a new one and the media storage', async (t) => {
   const { url } = await sealed(t);
   const { env, file } = await place(t, url);
-  const { child, closed, output } = start(t, env, ['--adopt-secret-key']);
+  const { child, closed, output } = start(t, env, ['--adopt-secret-key', '--adopt-storage']);
   await poll(
     async () => child.exitCode !== null || output().includes('Ctrl-C stops everything'),
     Boolean,
@@ -152,17 +152,21 @@ test('when the key is lost, npm start accepts a new one as its message explains'
   );
 
   t.regex(output(), /\nSECRET_KEY \([0-9a-f]{8}\) is the one of this database now\./v);
+  t.regex(output(), /\nThis database now uses the media storage of this start\.\n/v);
   t.regex(output(), /Punctual is ready/v);
   t.regex(await readFile(file, 'utf8'), /^[0-9a-f]{64}\n$/v);
   child.kill();
   await closed;
 });
 
-test('an argument that npm start does not know is refused, with the one that it takes', async (t) => {
+test('an argument that npm start does not know is refused, with those that it takes', async (t) => {
   const { env } = await place(t);
   const { child, closed, output } = start(t, env, ['--adopt']);
   await closed;
 
   t.is(child.exitCode, 1);
-  t.is(output(), '\nUnknown argument "--adopt". npm start accepts only --adopt-secret-key.\n');
+  t.regex(
+    output(),
+    /"--adopt"\. npm start accepts only --adopt-secret-key and --adopt-storage\.\n$/v,
+  );
 });
