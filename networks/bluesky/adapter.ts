@@ -1,9 +1,9 @@
 import { cidForLex } from '@atproto/lex-cbor';
 import { lexParse } from '@atproto/lex-json';
 import type { AppBskyRichtextFacet, Facet } from '@atproto/api';
+import { lateAfterMs } from '../../domain/pacing.ts';
 import type { Connection, Network, PreparedPart, SentPart, ThreadPart } from '../network.ts';
-import type { ServerAccess } from '../http.ts';
-import { resolveHandle } from './client.ts';
+import { resolveHandles } from './client.ts';
 import { cardEmbedder, type Feature, isLink, noCard, prepareFiles, uploadFiles } from './embeds.ts';
 import { metrics } from './metrics.ts';
 import { blueskySettings, rules, chosenIn } from './rules.ts';
@@ -75,7 +75,11 @@ async function prepareThread(
   nowMs: number,
   before: readonly PreparedPart[] = [],
 ): Promise<PreparedPart[]> {
-  const didOf = handleResolver(connection);
+  const found = await Array.fromAsync(parts, detectFacets);
+  const mentions = found.flat().flatMap(({ features }) => features.filter(isMention));
+  const handles = mentions.map(({ did }) => did);
+  const isLate = parts.every(({ dueAtMs = 0 }) => nowMs - dueAtMs > lateAfterMs);
+  const { dids, slow } = await resolveHandles(connection, handles, isLate);
   const makeCard = cardEmbedder(connection);
   const prepared: PreparedPart[] = [];
   const refs = before.map((part) => refTo(connection, preparedPostOf(part)));
@@ -84,7 +88,7 @@ async function prepareThread(
   for (const [index, part] of parts.entries()) {
     // One millisecond per part keeps them in order wherever posts are sorted by time or by key.
     const atMs = Math.floor(nowMs) + index;
-    const facets = await facetsOf(part.text, didOf);
+    const facets = resolvedFacets(found[index] ?? [], dids);
     const { embed: files, warnings, ...named } = await prepareFiles(connection, part.media);
     const isBare = files === null && chosenIn(part.options).link_card !== false;
     const card = isBare ? await makeCard(facets) : noCard;
@@ -107,7 +111,7 @@ async function prepareThread(
       cid,
       record,
       ...named,
-      warnings: [...warnings, ...card.warnings],
+      warnings: [...warnings, ...card.warnings, ...(index === 0 ? slow : [])],
       ...(card.thumb && { thumb: card.thumb }),
     };
     prepared.push({ ...part, data });
@@ -137,53 +141,31 @@ const refTo = (
   { rkey, cid }: Pick<PreparedPost, 'rkey' | 'cid'>,
 ): StrongRef => ({ uri: uriOf(remoteId, { rkey }), cid });
 
-/**
- * A mention whose handle does not resolve, and a link that is not a valid URL, stay plain text: the server would refuse
- * the whole post because of them.
- */
-async function facetsOf(text: string, didOf: ResolveHandle): Promise<Facet[]> {
+/** A mention then has its handle in the field for the DID. */
+async function detectFacets({ text }: ThreadPart): Promise<readonly Facet[]> {
   // The package has 400 modules, which take half a second to load; an API process never needs them.
   const { RichText } = await import('@atproto/api');
   const richText = new RichText({ text });
   richText.detectFacetsWithoutResolution();
-  const facets: Facet[] = [];
-  for (const { index, features } of richText.facets ?? []) {
-    const resolved = await Array.fromAsync(features, (one) => resolveFeature(one, didOf));
-    const kept = resolved.filter((feature) => feature !== null);
-    if (kept.length > 0) {
-      facets.push({ index, features: kept });
-    }
-  }
-
-  return facets;
+  return richText.facets ?? [];
 }
 
-async function resolveFeature(feature: Feature, didOf: ResolveHandle): Promise<Feature | null> {
-  if (isMention(feature)) {
-    // The detection puts the handle into the field for the DID.
-    const did = await didOf(feature.did);
-    return did === null ? null : { ...feature, did };
-  }
-
-  return isLink(feature) && !URL.canParse(feature.uri) ? null : feature;
+/**
+ * A mention whose handle does not resolve, and a link that is not a valid URL, stay plain text: the server would refuse
+ * the whole post because of them.
+ */
+function resolvedFacets(
+  found: readonly Facet[],
+  dids: ReadonlyMap<string, string | null>,
+): Facet[] {
+  const resolved = (one: Feature) =>
+    isMention(one) ? { ...one, did: dids.get(one.did) ?? '' } : one;
+  const isValid = (one: Feature) =>
+    isMention(one) ? one.did !== '' : !isLink(one) || URL.canParse(one.uri);
+  return found
+    .map(({ index, features }) => ({ index, features: features.map(resolved).filter(isValid) }))
+    .filter(({ features }) => features.length > 0);
 }
 
 const isMention = (feature: Feature): feature is AppBskyRichtextFacet.Mention =>
   feature.$type === 'app.bsky.richtext.facet#mention';
-
-type ResolveHandle = (handle: string) => Promise<string | null>;
-
-/**
- * Makes a resolver that asks the account's own server once per handle.
- *
- * It throws NetworkError when the server cannot resolve at the moment: a post is not edited later, so a mention that is
- * left out would be lost.
- */
-function handleResolver(server: ServerAccess): ResolveHandle {
-  const known = new Map<string, Promise<string | null>>();
-  return (handle) => {
-    const did = known.get(handle) ?? resolveHandle(server, handle);
-    known.set(handle, did);
-    return did;
-  };
-}

@@ -1,5 +1,6 @@
 import { having, text } from '../../domain/json-schema.ts';
 import type { LimitScope } from '../../domain/channel-error.ts';
+import { forEachLimit } from '../../runtime/concurrency.ts';
 import type { EgressResponse } from '../../runtime/egress/egress.ts';
 import { answerReader, jsonOf } from '../answer.ts';
 import {
@@ -13,6 +14,7 @@ import {
   type Refused,
 } from '../client.ts';
 import { sendNetworkRequest, type Purpose, type ServerAccess } from '../http.ts';
+import { NetworkError, type Connection } from '../network.ts';
 
 export const didSchema = {
   type: 'string',
@@ -98,6 +100,36 @@ export async function resolveHandle(server: ServerAccess, handle: string): Promi
   }
 
   return (response.status === 200 && readDid(jsonOf(response))?.did) || null;
+}
+
+/** For all handles of an attempt: attempts share their server's slots and 256 connections. */
+const [handlesWithinMs, handlesAtOnce] = [10_000, 4];
+
+/**
+ * Resolves the handles of a post to DIDs. A slow handle says nothing about the server.
+ *
+ * @param isLate Whether slow handles are left out, with a warning.
+ * @throws NetworkError when some cannot be resolved now: a post is not edited later, so a mention that is left out is lost.
+ */
+export async function resolveHandles(connection: Connection, named: string[], isLate: boolean) {
+  const handles = [...new Set(named)];
+  const dids = new Map<string, string | null>();
+  const deadline = AbortSignal.timeout(handlesWithinMs);
+  const server = { ...connection, signal: AbortSignal.any([connection.signal, deadline]) };
+  let failure: unknown = null;
+  await forEachLimit(handles, handlesAtOnce, async (handle) => {
+    try {
+      dids.set(handle, failure === null ? await resolveHandle(server, handle) : null);
+    } catch (error) {
+      failure ??= deadline.aborted ? null : error;
+    }
+  });
+  const slow = handles.filter((handle) => !dids.has(handle));
+  const message = `The Bluesky server did not resolve @${slow.slice(0, 9).join(', @')} in time`;
+  if (failure !== null || (slow.length > 0 && !isLate)) {
+    throw failure ?? new NetworkError('network_unavailable', `${message}.`, { accepted: 'no' });
+  }
+  return { dids, slow: slow.length > 0 ? [`${message}: mentions without a link.`] : [] };
 }
 
 export const readXrpcError = answerReader(having({ error: text }, { message: text }));

@@ -2,6 +2,7 @@ import { RichText } from '@atproto/api';
 import type { ExecutionContext } from 'ava';
 import { connectBluesky, readLimits } from '../../../networks/bluesky/connect.ts';
 import { blueskyNetwork } from '../../../networks/bluesky/adapter.ts';
+import { preparedPostOf } from '../../../networks/bluesky/thread.ts';
 import type { Account, Connection } from '../../../networks/network.ts';
 import { env } from '../../support/env.ts';
 import { freePort } from '../../../scripts/ports.ts';
@@ -229,4 +230,25 @@ test('while handles cannot be resolved, the post waits and keeps its mention', a
   const connection = openConnection(t, account, { baseUrl: proxy.url });
   const attempt = blueskyNetwork.prepare(connection, partsOf(`Hi @${person.handle}`), Date.now());
   t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', accepted: 'no' });
+});
+
+test('handles that resolve slowly delay a thread by ten seconds, and a late one goes out without them', async (t) => {
+  const { account, person } = shared();
+  const proxy = await lossyProxy(t, account.baseUrl);
+  for (const path of [/=a\.ex/v, /=a\.ex/v, /=b\.ex/v, /=b\.ex/v, /=c\.ex/v, /=c\.ex/v]) {
+    proxy.plan({ method: 'GET', path }, { kind: 'held', onReceived: () => undefined });
+  }
+  const connection = openConnection(t, account, { baseUrl: proxy.url });
+  const parts = partsOf(`@a.example.com @b.example.com @${person.handle}`, '@c.example.com');
+  const dueAtMs = Date.now();
+  const due = parts.map((part) => Object.assign(part, { dueAtMs }));
+  const prepare = (afterMs: number) => blueskyNetwork.prepare(connection, due, dueAtMs + afterMs);
+  const [early, late] = await Promise.allSettled([prepare(0), prepare(90_000)]);
+  t.true(Date.now() - dueAtMs < 15_000);
+  const reason = { code: 'network_unavailable', accepted: 'no', server: undefined };
+  t.like(early, { status: 'rejected', reason }, 'tried again, without a pause for others');
+  const [first, second] = late.status === 'fulfilled' ? late.value.map(preparedPostOf) : [];
+  t.regex(first?.warnings?.[0] ?? '', /not resolve @a\.example\.com, .*@c\.example\.com in time/v);
+  t.like(first?.record, { facets: { length: 1 } });
+  t.like(second, { warnings: [], record: { facets: undefined } });
 });
