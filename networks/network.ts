@@ -12,6 +12,8 @@ export type Account = {
   readonly baseUrl: string;
   /** The account's permanent id on the network: a DID, a Mastodon account id. */
   readonly remoteId: string;
+  /** Whether more than the server's own word says that the account is there, so that its channel follows it. */
+  readonly isProved?: boolean;
   readonly handle: string;
   /** The display name from the network, shown only if it is text. Absent when the network has none. */
   readonly displayName?: unknown;

@@ -60,6 +60,7 @@ export async function connectBluesky(http: Egress, login: BlueskyLogin): Promise
   return {
     baseUrl: pds,
     remoteId: did,
+    isProved: baseUrl.startsWith('https:'), // See `pdsBehind`.
     handle: await shownHandle(http, { did, handle: named, baseUrl: pds }, login.resolverUrl),
     credentials: { identifier: did, appPassword } satisfies BlueskyCredentials,
     session: { accessJwt } satisfies BlueskySession,

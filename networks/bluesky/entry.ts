@@ -76,8 +76,6 @@ const oauthEntry = (directories: Directories): OauthEntry => ({
     },
   },
   takesSecret: true,
-  // The DID directory says which server an account is on.
-  moves: true,
   clientMetadata: {
     path: metadataPath,
     make: async ({ publicUrl, redirectUri, derive }) => {

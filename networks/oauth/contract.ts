@@ -108,8 +108,6 @@ export type Oauth = {
 export type OauthEntry = {
   /** The display name. Absent: the platform, capitalised. */
   readonly name?: string;
-  /** Whether accounts can move to another server under the same id, which `finish` verifies. */
-  readonly moves?: boolean;
   /** The settings that are missing for accounts of the network itself. */
   readonly missing: readonly string[];
   /** The values that are needed before the browser is redirected, by name in `POST /channels/connect`. */

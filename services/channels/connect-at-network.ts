@@ -158,7 +158,7 @@ async function takeGrant(
   flow: Flow & { readonly origin: Origin },
   { grant, accounts }: Authorized,
 ): Promise<void> {
-  const candidates = await matchingAccounts(deps, link, accounts, { isProved: true });
+  const candidates = await matchingAccounts(deps, link, accounts);
   const [account] = candidates;
   if (account && candidates.length === 1) {
     await storeAccount(deps, link, flow.origin, { account, grant });

@@ -15,8 +15,8 @@ import { storeGrant } from './grants.ts';
 type ConnectOptions = {
   /** The OAuth grant; null or omitted when the account's own credentials open it. */
   readonly grant?: Grant | null;
-  /** The channel follows its account to another server, as on Bluesky. */
-  readonly moves?: boolean;
+  /** The channel that a proved account takes along to another server, as on Bluesky. */
+  readonly channelId?: string | null;
   /** The channel limit from the settings; unlimited when omitted. */
   readonly most?: number;
 };
@@ -31,17 +31,22 @@ export async function connectChannel(
   workspaceId: string,
   platform: string,
   account: Account,
-  { grant = null, moves = false, most = Number.POSITIVE_INFINITY }: ConnectOptions = {},
+  { grant = null, channelId = null, most = Number.POSITIVE_INFINITY }: ConnectOptions = {},
 ): Promise<Channel> {
-  const { baseUrl, remoteId, handle, displayName, settings } = cleanAccount(account);
+  const { baseUrl, remoteId, handle, displayName, settings, isProved } = cleanAccount(account);
   return em.transactional(async (tx) => {
     // Locked against a concurrent loss of access, which must not overwrite the new state.
     const own = { workspaceId, platform, remoteId };
-    const find = async () =>
-      (await tx.findOne(Channel, { ...own, baseUrl }, locked)) ??
-      (moves ? await tx.findOne(Channel, own, locked) : null);
+    const find = (where: object) => tx.findOne(Channel, { ...own, ...where }, connectedFirst);
     await lockWorkspace(tx, workspaceId); // Serialises new and returning accounts, so that the quota holds.
-    const known = await find();
+    const here = await find({ baseUrl });
+    const moves = isProved && here?.disconnectedAt !== null;
+    const known = (moves && (await find(channelId === null ? {} : { id: channelId }))) || here;
+    if (here && here !== known) {
+      here.baseUrl += `#${here.id}`; // An account has one channel at a server.
+      await tx.flush();
+    }
+
     if (!known || known.disconnectedAt) {
       await assertChannelQuota(tx, workspaceId, most);
     }
@@ -86,7 +91,10 @@ export const recordConnected = (
     byOutbox: true,
   });
 
-const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
+const connectedFirst = {
+  lockMode: LockMode.PESSIMISTIC_WRITE,
+  orderBy: { disconnectedAt: 'desc nulls first' },
+} as const;
 
 export async function assertChannelQuota(em: Em, workspaceId: string, most: number): Promise<void> {
   const { quotas } = await em.findOneOrFail(Workspace, { id: workspaceId });

@@ -98,17 +98,11 @@ export const orStop = (
     }
   });
 
-/**
- * Returns the accounts that a link may connect.
- *
- * @param how.isProved The authorization server confirmed the accounts, not only the server that a person named.
- * @throws Problem `wrong_account`, `no_account`
- */
+/** Returns the accounts that a link may connect. @throws Problem `wrong_account`, `no_account` */
 export async function matchingAccounts(
-  deps: Pick<ServiceDeps, 'orm' | 'networks'>,
+  deps: Pick<ServiceDeps, 'orm'>,
   link: ConnectLink,
   named: readonly Account[],
-  { isProved }: { readonly isProved: boolean },
 ): Promise<readonly Account[]> {
   const { channelId, workspaceId } = link;
   const accounts = named.map(cleanAccount);
@@ -126,27 +120,23 @@ export async function matchingAccounts(
     throw new Problem('used', 'The account of this link was disconnected in the meantime.');
   }
 
-  const moves = isProved && followsMoves(deps, link);
   const same = accounts.filter(
-    ({ remoteId, baseUrl }) =>
-      remoteId === channel.remoteId && (moves || baseUrl === channel.baseUrl),
+    ({ remoteId, baseUrl, isProved = false }) =>
+      remoteId === channel.remoteId && (isProved || baseUrl === channel.baseUrl),
   );
   if (same.length === 0) {
-    throw wrongAccount(first.handle, channel.handle);
+    const isAlike = first.handle === channel.handle;
+    const [came, wanted] = [first, channel].map(({ handle, remoteId, baseUrl }) =>
+      isAlike ? `${handle} (${remoteId} on ${new URL(baseUrl).host})` : handle,
+    );
+    throw new Problem(
+      'wrong_account',
+      `The network let you in as ${came}, and this link is for ${wanted}. Nothing was changed. Sign in there as ${wanted}, and ask for a new link.`,
+    );
   }
 
   return same;
 }
-
-const wrongAccount = (came: string, wanted?: string): Problem =>
-  new Problem(
-    'wrong_account',
-    `The network let you in as ${came}, and this link is for ${wanted ?? 'another account'}. Nothing was changed. Sign in there ${wanted === undefined ? 'with that account' : `as ${wanted}`}, and ask for a new link.`,
-  );
-
-/** Whether the channel follows its account to another server. The sandbox cannot prove that the account is the same. */
-const followsMoves = ({ networks }: Pick<ServiceDeps, 'networks'>, link: ConnectLink): boolean =>
-  !link.atSandbox && networks.oauth[link.platform]?.moves === true;
 
 export const actorOf = ({ link, origin }: Pick<ConnectStep, 'link' | 'origin'>): Actor => ({
   ...origin,
@@ -161,7 +151,7 @@ export const actorOf = ({ link, origin }: Pick<ConnectStep, 'link' | 'origin'>):
  * @throws Problem `wrong_account`, AppError `quota_exceeded`. Nothing has changed then.
  */
 export async function storeAccount(
-  deps: Pick<ServiceDeps, 'orm' | 'now' | 'sealer' | 'networks' | 'quotas'>,
+  deps: Pick<ServiceDeps, 'orm' | 'now' | 'sealer' | 'quotas'>,
   link: ConnectLink,
   origin: Origin,
   { account, grant }: { readonly account: Account; readonly grant: Grant | null },
@@ -170,12 +160,13 @@ export async function storeAccount(
   await deps.orm.em.fork().transactional(async (em) => {
     const channel = await connectChannel(em, deps.sealer, workspaceId, platform, account, {
       grant,
-      moves: grant !== null && followsMoves(deps, link),
+      channelId,
       most: deps.quotas.channels,
     });
-    const { id, handle } = channel;
+    const { id } = channel;
     if (channelId !== null && id !== channelId) {
-      throw wrongAccount(handle);
+      const message = `This account is also connected as the channel ${id}. Nothing was changed. Disconnect that channel, and ask for a new link.`;
+      throw new Problem('wrong_account', message);
     }
 
     const isMine = await moveLink(em, { link, move: 'connect' }, deps.now(), {

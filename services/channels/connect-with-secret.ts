@@ -76,7 +76,7 @@ export async function connectWithSecret(
   try {
     const base = link.atSandbox && deps.sandboxUrl ? connector.sandbox(deps.sandboxUrl) : {};
     const account = await connector.connect(deps.networkEgress, { ...base, ...values });
-    const [same = account] = await matchingAccounts(deps, link, [account], { isProved: false });
+    const [same = account] = await matchingAccounts(deps, link, [account]);
     await storeAccount(deps, link, origin, { account: same, grant: null });
   } catch (error) {
     const problem = problemOf(error);

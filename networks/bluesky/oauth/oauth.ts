@@ -205,7 +205,9 @@ async function accountOf(
     ...(await readLimits(http, baseUrl).catch(() => ({}))),
   };
   const handle = await shownHandle(http, { did, handle: named, baseUrl }, resolverUrl);
-  return { baseUrl, remoteId: did, handle, credentials: null, session: null, settings };
+  // The library has read the server in the DID's document; the sandbox cannot prove that the account is the same.
+  const isProved = sandboxUrl === null;
+  return { baseUrl, remoteId: did, isProved, handle, credentials: null, session: null, settings };
 }
 
 /** Refuses an account other than the named one, as atproto requires. */

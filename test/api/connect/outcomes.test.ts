@@ -6,7 +6,7 @@ import { limit } from '../quotas/limited.ts';
 import { refreshOf, wordsOf } from './person.ts';
 import { answerTo, connectWorld, leaveFrom, linkFor, rowOf, stage, walk } from './world.ts';
 
-const moving = pretendOauth({ moves: true });
+const moving = pretendOauth();
 const secretive = pretendOauth({ takesSecret: true });
 const once = pretendOauth({ asksOnce: true });
 const passwords = new Map<string, string>();
@@ -27,7 +27,7 @@ const connector: Connector = {
       throw new NetworkError('access_lost', 'The password is wrong.', { accepted: 'no' });
     }
 
-    return { ...accountNamed(handle), baseUrl: url };
+    return { ...accountNamed(handle), baseUrl: url, isProved: password.startsWith('proved') };
   },
   sandbox: (url) => ({ url, 'app-password': 'demo' }),
 };
@@ -119,7 +119,8 @@ test('the same id at another server is another account, unless its network prove
     network.codes.set(code, [accountNamed('@ana', 'did:plc:ana')]);
     await walk(browser, await linkFor(client, { platform }), code);
     const [{ id }] = await channels();
-    const moved = { ...accountNamed('@ana', 'did:plc:ana'), baseUrl: 'https://other.example' };
+    const baseUrl = 'https://other.example';
+    const moved = { ...accountNamed('@ana', 'did:plc:ana'), baseUrl, isProved: isSame };
     network.codes.set(code, [moved]);
     await walk(browser, await linkFor(client, { platform, channel_id: id }), code);
     await walk(browser, await linkFor(client, { platform }), code);
@@ -183,18 +184,33 @@ test('an app password connects an account too, and a wrong one may be corrected'
   t.is((await browser.submit(page, 'secret', filled)).status, 410);
 });
 
-test('a secret does not move a channel to an account of another server', async (t) => {
+test('a secret moves a channel to another server if the account is proved there, and has no other channel', async (t) => {
   const { client, browser, channels } = await stage(world);
-  const [own, password] = [crypto.randomUUID(), crypto.randomUUID()];
-  passwords.set(own, '@app').set(password, '@app');
-  const first = await browser.get(await linkFor(client, { platform: 'secretive' }));
-  await browser.submit(first, 'secret', { url: 'https://mine.example', 'app-password': own });
+  const [plain, proved] = [crypto.randomUUID(), `proved-${crypto.randomUUID()}`];
+  passwords.set(plain, '@app').set(proved, '@app');
+  const type = async (server: string, password: string, body: object = {}) => {
+    const link = await linkFor(client, { platform: 'secretive', ...body });
+    const filled = { url: `https://${server}.example`, 'app-password': password };
+    return wordsOf(await browser.submit(await browser.get(link), 'secret', filled));
+  };
+  await type('old', plain);
   const [{ id }] = await channels();
-  const again = await linkFor(client, { platform: 'secretive', channel_id: id });
-  const evil = { url: 'https://evil.example', 'app-password': password };
-  const refused = await browser.submit(await browser.get(again), 'secret', evil);
-  t.regex(wordsOf(refused), /this link is for @app/v);
-  t.is((await channels()).length, 1);
+  const again = { channel_id: id };
+  const names = /as @app \(@app on new\.example\), and .* for @app \(@app on old\.example\)\./v;
+  t.regex(await type('new', plain, again), names);
+  t.like(await channels(), { length: 1, 0: { id, server: 'old.example' } });
+
+  await type('new', plain);
+  const other = (await channels()).find((channel: { id: string }) => channel.id !== id);
+  t.true((await type('new', proved, again)).includes(`also connected as the channel ${other.id}.`));
+  await client.delete(`/channels/${other.id}`);
+  for (const [server, body] of [
+    ['new', again],
+    ['newer', {}],
+  ] as const) {
+    await type(server, proved, body);
+    t.like(await channels(), { length: 1, 0: { id, server: `${server}.example` } });
+  }
 });
 
 test('an option that the page does not show is refused', async (t) => {

@@ -89,7 +89,7 @@ test('an account that no directory knows, or whose own domain names another serv
       [pds + createSession]: () => [200, web],
       'https://ana.example/.well-known/did.json': () => [200, document(serviceEndpoint)],
     });
-  t.like(await connect(at(pds), pds), { baseUrl: pds, remoteId: web.did });
+  t.like(await connect(at(pds), pds), { baseUrl: pds, remoteId: web.did, isProved: true });
   await t.throwsAsync(connect(at('http://pds.example'), pds), { code: 'access_lost' } as object);
   const unknown = outside({
     [pds + createSession]: () => [200, signIn('a.test', { didDoc })],
@@ -112,7 +112,14 @@ test("an account's server confirms a provider that signs in for it", async (t) =
     [pds + getSession]: ({ headers }) =>
       headers?.['authorization'] === 'Bearer token' ? [200, { did, handle: 'me.test' }] : [401, {}],
   });
-  t.like(await connect(http, hostile), { baseUrl: pds, remoteId: did, handle: 'me.test' });
+  const account = { baseUrl: pds, remoteId: did, handle: 'me.test', isProved: true };
+  t.like(await connect(http, hostile), account);
+  // Without https, the directory was not asked.
+  const own = 'http://127.0.0.1:9';
+  const claims = () => [200, signIn('me.test', { didDoc })] as const;
+  const confirms = { [pds + getSession]: () => [200, { did, handle: 'me.test' }] as const };
+  const unproved = await connect(outside({ ...confirms, [own + createSession]: claims }), own);
+  t.like(unproved, { ...account, isProved: false });
 });
 
 test('a handle that a server claims is shown alone only if it is verified', async (t) => {

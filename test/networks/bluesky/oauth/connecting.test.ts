@@ -24,8 +24,8 @@ test('an account connects in a browser by its handle', async (t) => {
   const { did: remoteId, handle } = person;
   const { port } = new URL(person.baseUrl);
 
-  t.like(accounts, [{ baseUrl: `http://localhost:${port}`, remoteId, handle }]);
-  t.is(accounts.length, 1);
+  const baseUrl = `http://localhost:${port}`;
+  t.like(accounts, { length: 1, 0: { baseUrl, remoteId, handle, isProved: true } });
   t.is(typeof grant.refreshToken, 'string');
 });
 
