@@ -103,7 +103,7 @@ export async function resolveHandle(server: ServerAccess, handle: string): Promi
 }
 
 /** For all handles of an attempt: attempts share their server's slots and 256 connections. */
-const [handlesWithinMs, handlesAtOnce] = [10_000, 4];
+const [handlesWithinMs, handlesAtOnce] = [5000, 4];
 
 /**
  * Resolves the handles of a post to DIDs. A slow handle says nothing about the server.

@@ -232,7 +232,7 @@ test('while handles cannot be resolved, the post waits and keeps its mention', a
   t.like(await t.throwsAsync(attempt), { code: 'network_unavailable', accepted: 'no' });
 });
 
-test('handles that resolve slowly delay a thread by ten seconds, and a late one goes out without them', async (t) => {
+test('handles that resolve slowly delay a thread by five seconds, and a late one goes out without them', async (t) => {
   const { account, person } = shared();
   const proxy = await lossyProxy(t, account.baseUrl);
   for (const path of [/=a\.ex/v, /=a\.ex/v, /=b\.ex/v, /=b\.ex/v, /=c\.ex/v, /=c\.ex/v]) {
