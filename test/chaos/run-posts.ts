@@ -13,13 +13,39 @@ import { readNetworks } from './networks/read-networks.ts';
 import { callUntilAnswered, showPost } from './parts/calls.ts';
 import type { Journal } from './parts/journal.ts';
 import { aimAt, setTrap } from './parts/traps.ts';
-import { inPhases } from './plan/phases.ts';
 import { untilAllCameAbout, type Seen } from './plan/plan-anew.ts';
 import { factsOf } from './plan/platforms.ts';
 import type { ChaosPlan, PostPlan } from './plan/post-plan.ts';
 import { settleForgotten } from './restore.ts';
 import { watchWorkers } from './watch-workers.ts';
 import { prepareFaults, terminate, type World } from './world.ts';
+
+/** The part of a plan that runs together: see `ChaosPlan`. */
+type Phase = Pick<ChaosPlan, 'posts' | 'outages' | 'serverOutages' | 'traps' | 'channels'>;
+
+/**
+ * A run and its last phase: restores, and the posts that are made for them. The results of posts that are being sent
+ * then are unknown afterwards, so this phase waits for all others, which a busy machine may delay.
+ */
+function inPhases(plan: ChaosPlan): { readonly first: Phase; readonly last: Phase } {
+  const { posts, outages, windowMs } = plan;
+  const isLast = (atMs: number): boolean => atMs > windowMs;
+  return {
+    first: {
+      ...plan,
+      posts: posts.filter(({ createMs }) => !isLast(createMs)),
+      outages: outages.filter(({ atMs }) => !isLast(atMs)),
+    },
+    last: {
+      posts: posts.filter(({ createMs }) => isLast(createMs)),
+      outages: outages.filter(({ atMs }) => isLast(atMs)),
+      serverOutages: [],
+      traps: [],
+      // Their access is already revoked.
+      channels: [],
+    },
+  };
+}
 
 /**
  * In milliseconds: how long the posts may take to end after the last due time, and their events after that. A run stops

@@ -5,8 +5,22 @@ import { storeMedia } from '../support/seed-media.ts';
 import { newClient, type Client } from '../support/client.ts';
 import { addFakeChannel } from '../support/seed.ts';
 import { startApi, type Punctual } from '../support/punctual.ts';
-import { noWayOut } from './no-way-out.ts';
 import { storePosts } from './store-posts.ts';
+import type { EgressOptions } from '../../runtime/egress/create-egress.ts';
+
+/**
+ * Resolves no name and refuses every connection. The fuzzer makes up URLs, some with public addresses, and must send
+ * requests only to the API.
+ */
+const noWayOut: Required<Pick<EgressOptions, 'resolve' | 'connectTo'>> = {
+  resolve: async () => [],
+  connectTo: () => (_options, callback) => {
+    const refused = Object.assign(new Error('The fuzzer refuses all connections.'), {
+      code: 'ECONNREFUSED',
+    });
+    setImmediate(() => callback(refused, null));
+  },
+};
 
 /** Ids in the owner's workspace, by the name of the fuzzer's dictionary. */
 export type KnownIds = Readonly<

@@ -9,7 +9,9 @@ import { noTemporal } from '../support/media-library.ts';
 import { needs } from '../support/needs.ts';
 import { endedPost, storeChannel } from '../support/seed.ts';
 import { openNetworks } from '../../networks/registry.ts';
-import { connectTo, eras, type McpClient } from './clients.ts';
+import { connectTo, eras, type McpClient, connectBy } from './clients.ts';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 const test = needs('postgres', 'typescript-generator');
 const api = sharedApi(test, { temporalEnv: noTemporal, networks: await openNetworks({}).load() });
@@ -231,3 +233,30 @@ test('the settings of the manual connect a client', async (t) => {
     await mcp.close();
   }
 });
+
+const ours = (name: string): string =>
+  JSON.stringify(pathToFileURL(path.join(import.meta.dirname, '../..', name)).href);
+
+/** What the command does with the address and the key of its profile. */
+const program = `
+  import { serveMcpOverStdio } from ${ours('mcp/stdio.ts')};
+  import { Punctual } from ${ours('sdk/src/index.ts')};
+  const { PUNCTUAL_API_KEY: apiKey, PUNCTUAL_URL: baseUrl } = process.env;
+  await serveMcpOverStdio(new Punctual({ apiKey, baseUrl }));
+`;
+
+for (const [name, era] of Object.entries(eras)) {
+  test(`${name}: the tools answer over standard input and output`, async (t) => {
+    const { key } = await api.newClient();
+    const env = { PUNCTUAL_URL: api.punctual.url, PUNCTUAL_API_KEY: key };
+    const args = ['--input-type=module', '--eval', program];
+    const mcp = await connectBy(era, { command: process.execPath, args, env });
+    t.teardown(() => mcp.close());
+    t.is((await mcp.listTools()).tools.length, 13);
+    const create = { body: 'Hello', idempotency_key: 'k' };
+    const { structuredContent } = await mcp.callTool({ name: 'create_post', arguments: create });
+    t.is(structuredContent.status, 'draft');
+    const refused = await mcp.callTool({ name: 'get_post', arguments: {} });
+    t.regex(refused.content[0]!.text, /\/post_id is missing/v);
+  });
+}

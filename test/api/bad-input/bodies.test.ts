@@ -7,7 +7,34 @@ import { rawCall } from '../../support/raw-call.ts';
 import { storedRows } from '../../support/stored-rows.ts';
 import { silentPort, type Owned } from '../owned.ts';
 import { allAreRefused, type BadCall } from './refuse.ts';
-import { documents } from './documents.ts';
+
+/** Not JSON, not an object, or an object with names that are special in JavaScript. */
+const documents: readonly (readonly [title: string, body: string])[] = [
+  ['nothing', ''],
+  ['white space', ' \n\t'],
+  ['null', 'null'],
+  ['a text', '"body"'],
+  ['a list', '[]'],
+  ['a brace', '{'],
+  ['a comment', '{/* */}'],
+  ['two documents', '{}{}'],
+  ['NaN', '{"x":NaN}'],
+  ['NUL inside of a text', '{"x":"a\0b"}'],
+  ['a broken escape', String.raw`{"x":"\x41"}`],
+  ['a form', 'body=x&url=y'],
+  ['an unknown field', '{"colour":"red"}'],
+  ['a name of half a surrogate pair', String.raw`{"\ud800":1}`],
+  ['__proto__', '{"__proto__":{"body":"x"}}'],
+  ['an escaped __proto__', String.raw`{"\u005f_proto__":{"body":"x"}}`],
+  ['constructor', '{"constructor":{"prototype":{"body":"x"}}}'],
+  ['toString', '{"toString":"x"}'],
+  ['an unknown field twice', '{"x":1,"x":2}'],
+  ['lists in lists, 100,000 deep', `{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
+  ['lists that never end', `{"x":${'['.repeat(100_000)}`],
+  ['objects in objects, deep', `{"x":${'{"x":'.repeat(50_000)}1${'}'.repeat(50_000)}}`],
+  ['a number of 100,000 digits', `{"x":${'9'.repeat(100_000)}}`],
+  ['10,000 unknown fields', JSON.stringify(Object.fromEntries(Array(10_000).fill(0).entries()))],
+];
 
 const api = sharedApi(test, { allowPorts: [silentPort] });
 

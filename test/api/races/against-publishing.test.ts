@@ -2,14 +2,37 @@ import test, { type ExecutionContext } from 'ava';
 import { claimPost, type Claim } from '../../../activities/claim-post.ts';
 import { finalizePost } from '../../../activities/finalize-post.ts';
 import { publishChannel } from '../../../activities/publish-channel/publish-channel.ts';
-import { loadJob } from '../../../activities/publish-channel/job.ts';
+import { loadJob, type PublishJob } from '../../../activities/publish-channel/job.ts';
 import { attempt } from '../../support/attempt.ts';
-import { beginsToSend } from '../../support/begins-to-send.ts';
 import type { Client, Reply } from '../../support/client.ts';
 import { sharedApi } from '../../support/kit.ts';
 import { fakeNetwork, type FakeNetwork } from '../../support/networks.ts';
 import { fakeChannel, storeChannel } from '../../support/seed.ts';
 import { CloseFinish, inRounds } from './race.ts';
+import type { ActivityDeps } from '../../../activities/deps.ts';
+import { markSending, newEntry, SupersededError } from '../../../db/ledger/intents.ts';
+
+/** Commits the first intent to send a job. @returns false if the post has changed since it was read. */
+async function beginsToSend(
+  { orm, now }: Pick<ActivityDeps, 'orm' | 'now'>,
+  job: PublishJob,
+): Promise<boolean> {
+  const { options, run, postChannelId } = job;
+  const step = job.texts.map((text, part) => {
+    const key = `${postChannelId}-${part}`;
+    return newEntry(run, { part, text, key, media: [], options, data: null });
+  });
+  try {
+    await markSending(orm.em.fork(), job, { step, remaining: step, isFirst: true }, now());
+    return true;
+  } catch (error) {
+    if (error instanceof SupersededError) {
+      return false;
+    }
+
+    throw error;
+  }
+}
 
 const api = sharedApi(test);
 

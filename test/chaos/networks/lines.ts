@@ -1,14 +1,31 @@
 import type { ExecutionContext } from 'ava';
 import type { Cues } from '../parts/cues.ts';
 import type { Journal } from '../parts/journal.ts';
-import { isPlayed, type Platform } from '../plan/platforms.ts';
+import { isPlayed, type Platform, factsOf } from '../plan/platforms.ts';
 import type { ChannelPlan } from '../plan/post-plan.ts';
 import { networkLine, type NetworkLine, type Storm } from './network-line.ts';
 import type { PlannedFaults } from './planned-faults.ts';
 import type { PlannedRefreshes, SeenRefresh } from './refreshes.ts';
-import { playedLine, realLine } from './platform-line.ts';
 import type { RealNetworks } from './real-networks.ts';
 import { startPlayedServer, type PlayedServer } from './sandbox-server.ts';
+import type { LinePlatform } from './line-platform.ts';
+
+/** A line to a network that the sandbox plays. Each account has a server of its own, named like the line. */
+const playedLine = (platform: Platform, account: string): LinePlatform => ({
+  ...factsOf(platform).wire(),
+  platform,
+  accountOf: () => account,
+});
+
+/** A line to the real server of all accounts of a network. */
+function realLine(platform: Platform): LinePlatform {
+  const { wire, realAccountOf } = factsOf(platform);
+  if (!realAccountOf) {
+    throw new Error(`The sandbox plays ${platform}.`);
+  }
+
+  return { ...wire(), platform, accountOf: realAccountOf };
+}
 
 /** The proxy between the product and a channel's server, and that server if it is a sandbox. */
 export type ChannelLine = NetworkLine & { readonly played: PlayedServer | null };
