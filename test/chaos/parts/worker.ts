@@ -4,7 +4,6 @@ import type { Connection, Network, PublishStep } from '../../../networks/network
 import type { OauthEntry } from '../../../networks/oauth/contract.ts';
 import type { Egress } from '../../../runtime/egress/egress.ts';
 import { runWorker } from '../../../worker/run-worker.ts';
-import { dyingIn } from './dying-upload.ts';
 import {
   fallIntoTrap,
   findDeath,
@@ -14,6 +13,43 @@ import {
   terminateInTrap,
 } from './traps.ts';
 import { uploadHeaders, workerHeader } from '../networks/network-line.ts';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The time for the read bytes to leave before the process dies, in milliseconds. */
+const leavesWithinMs = 200;
+
+/** The same parts, but the process dies when half of the first file has been read. */
+const dyingIn = (step: PublishStep, die: () => void): PublishStep => ({
+  ...step,
+  parts: step.parts.map((part) => ({
+    ...part,
+    media: part.media.map((file) => ({
+      ...file,
+      open: async (from = 0) =>
+        Readable.from(dyingHalfway(await file.open(from), (file.sizeBytes - from) / 2, die)),
+    })),
+  })),
+});
+
+async function* dyingHalfway(
+  stream: Readable,
+  half: number,
+  die: () => void,
+): AsyncGenerator<Buffer> {
+  let read = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    const left = Math.max(0, Math.ceil(half) - read);
+    const isHalfway = left > 0 && left <= chunk.length;
+    yield isHalfway ? chunk.subarray(0, left) : chunk;
+    if (isHalfway) {
+      await sleep(leavesWithinMs);
+      die();
+      yield chunk.subarray(left);
+    }
+    read += chunk.length;
+  }
+}
 
 // A worker as operators start it, except that it kills or suspends itself at the points that the run asks for, and
 // sends its name to the networks, so that a line knows which worker to kill.
