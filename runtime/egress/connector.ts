@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { buildConnector } from 'undici';
+import { buildConnector, errors } from 'undici';
 import { parseAddress, type Address } from './addresses.ts';
 import { findAddresses, type EgressGuard } from './destination.ts';
 import { blocked, egressError, toEgressError, type EgressError } from './egress.ts';
@@ -85,8 +85,17 @@ function targetOf({ protocol, hostname, port }: buildConnector.Options): Request
 /** In bytes. More than a file of 200 MB, or all answers on a kept connection, which takes no new request after a minute. */
 const mostRead = 256 * 1024 * 1024;
 
-/** Ends a connection with endless chunk extensions, which undici reads without a limit. */
+/** In bytes. undici parses what it has read to the end, after an overflow too: 60 ms for 64 KB of headers. */
+const readAtOnce = 8192;
+
+/** Ends a connection with endless chunk extensions, which undici reads without a limit, and that of endless headers. */
 function endFlood(socket: Socket): void {
+  const read = socket.read.bind(socket);
+  socket.read = (size) => {
+    // undici expects the rest of a closed connection at once.
+    const most = socket.destroyed || socket.readableLength < readAtOnce ? undefined : readAtOnce;
+    return socket.errored instanceof errors.HeadersOverflowError ? null : read(size ?? most);
+  };
   socket.on('readable', () => {
     if (socket.bytesRead > mostRead) {
       socket.destroy();

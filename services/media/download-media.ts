@@ -24,8 +24,9 @@ import {
 
 const atATime = 4;
 
-/** Downloads of a workspace in this process at a time: a hostile server can cost each of them processor time. */
-const enter = createKeyedSemaphore(32);
+/** Downloads of a workspace in this process, with those that failed just now: hostile ones cost processor time. */
+const enter = createKeyedSemaphore(16);
+const failedForMs = 2000;
 
 type Deps = Pick<ServiceDeps, 'orm' | 'log' | 'media'>;
 
@@ -69,10 +70,13 @@ async function download(
   const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
   const sent = { workspaceId: owner.workspaceId, signal: either };
   await forEachLimit([...wanted.entries()], atATime, async ([index, url]) => {
+    let leave = (): void => undefined;
     try {
-      const leave = await enter(owner.workspaceId, either);
-      files[index] = await fetchFile(deps, url, sent).finally(leave);
+      leave = await enter(owner.workspaceId, either);
+      files[index] = await fetchFile(deps, url, sent);
+      leave();
     } catch (error) {
+      setTimeout(leave, failedForMs);
       stop.abort(named(error, urls, url)); // Only the first error counts: the others fail because of the abort.
     }
   });

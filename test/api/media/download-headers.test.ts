@@ -78,7 +78,7 @@ test('a file comes into the library by its URL, with a name and an alt text, onc
   );
 });
 
-test('a workspace downloads 32 files at a time, its others follow, and other workspaces do not wait', async (t) => {
+test('a workspace downloads 16 files at a time, its others follow, and other workspaces do not wait', async (t) => {
   const { punctual, server } = shared();
   const [client, other] = [await newClient(punctual), await newClient(punctual)];
   const [still, held] = [await picture('jpeg'), Promise.withResolvers<void>()];
@@ -88,13 +88,13 @@ test('a workspace downloads 32 files at a time, its others follow, and other wor
   });
   const send = (from: typeof client, path: string) =>
     from.post('/media/import', { url: site.at(path) });
-  const imports = Array.from({ length: 33 }, () => send(client, '/a.jpg'));
+  const imports = Array.from({ length: 17 }, () => send(client, '/a.jpg'));
   await poll(
     async () => site.asked.length,
-    (count) => count === 32,
+    (count) => count === 16,
   );
   t.is((await send(other, '/b.jpg')).status, 201);
-  t.is(site.asked.length, 33);
+  t.is(site.asked.length, 17);
   held.resolve();
   t.true((await Promise.all(imports)).every(({ status }) => status === 201));
 });
