@@ -11,6 +11,7 @@ import {
 export type Sealer = {
   /** Identifies the key, also in sealed texts: the first 8 hex digits of its SHA-256. */
   readonly keyId: string;
+  hasSealed(sealed: string): boolean;
   /** @param purpose Names the row and field, such as `channel/<id>/credentials`. */
   seal(plain: string, purpose: string): string;
   /** @throws Error when the text was sealed under another key or purpose, or was tampered with. */
@@ -35,6 +36,7 @@ export function createSealer(keyHex: string): Sealer {
       const parts = [nonce, cipher.getAuthTag(), sealed].map((part) => part.toString('base64url'));
       return ['v1', keyId, ...parts].join('.');
     },
+    hasSealed: (sealed) => sealed.split('.')[1] === keyId,
     open(sealed, purpose) {
       const [version, sealedBy, nonce, tag, data] = sealed.split('.');
       if (version !== 'v1' || sealedBy === undefined || !nonce || !tag || data === undefined) {

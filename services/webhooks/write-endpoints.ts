@@ -160,6 +160,7 @@ export async function deleteEndpoint(
 /**
  * Creates a new signing secret, which signs beside the current one for 24 hours and then alone. During an overlap it
  * replaces the pending secret and restarts the 24 hours. A refusal would be worse: the answer with the secret may be lost.
+ * One that a lost SECRET_KEY sealed is replaced at once, since nothing can sign with it.
  */
 export async function rotateSecret(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'sealer'>,
@@ -177,7 +178,9 @@ export async function rotateSecret(
       secretHint: current.hint,
       nextSealedSecret: kept.sealed,
       nextSecretHint: kept.hint,
-      rotatesAt: new Date(now.getTime() + rotationOverlapMs),
+      rotatesAt: new Date(
+        now.getTime() + (deps.sealer.hasSealed(current.sealed) ? rotationOverlapMs : 0),
+      ),
     });
     await recordAudit(em, actor, 'webhook.rotated', id);
     return showEndpoint(em, stored, now);

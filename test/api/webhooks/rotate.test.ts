@@ -1,5 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { Webhook } from 'standardwebhooks';
+import { signingSecretPurpose } from '../../../db/sealing-purposes.ts';
+import { createSealer } from '../../../runtime/secrets.ts';
 import { status } from '../../support/answers.ts';
 import { isSignedWith, type Received } from '../../support/receiver.ts';
 import { sharedWebhooks } from '../../support/webhooks.ts';
@@ -108,6 +110,18 @@ test.serial(
       const { webhook } = (await client.get(path)).body;
       t.like(webhook, { secret_hint: hint(next), next_secret_hint: null, rotates_at: null });
     }
+  },
+);
+
+test.serial(
+  'a rotation replaces a secret that a lost SECRET_KEY sealed at once, and waiting deliveries go out',
+  async (t) => {
+    const { webhookId: id, rotate, sent } = await endpoint();
+    const sealed = createSealer('ab'.repeat(32)).seal('whsec_lost', signingSecretPurpose(id));
+    const lose = 'update webhook_endpoints set sealed_secret = ? where id = ?';
+    await api.punctual.orm.em.fork().execute(lose, [sealed, id]);
+    const next = await rotate();
+    await mustBeSigned(t, await sent(), next);
   },
 );
 
