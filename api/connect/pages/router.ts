@@ -140,7 +140,8 @@ async function showFailure(
     ctx.set('Retry-After', '2');
   }
 
-  showPage(ctx, status, problemPage(failure.message), plain);
+  const message = failure.message.replace('X-Request-Id', `$& ${ctx.state['requestId']}`);
+  showPage(ctx, status, problemPage(message), plain);
   return failure;
 }
 

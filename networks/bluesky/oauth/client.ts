@@ -3,6 +3,7 @@ import { createECDH, createHash, randomBytes } from 'node:crypto';
 import {
   buildAtprotoLoopbackClientMetadata,
   isAtprotoDid,
+  isOAuthClientIdDiscoverable,
   type OAuthClientMetadataInput,
   JoseKey,
   NodeOAuthClient,
@@ -36,14 +37,14 @@ export type OauthClient = {
  * client is always public.
  *
  * Sources: https://atproto.com/specs/oauth, `oauth-constants.js` of @atproto/oauth-provider.
- * @returns null when the address is neither https nor loopback.
+ * @returns null when the address is neither https with a public host name nor loopback.
  */
 export function oauthClient(
   publicUrl: string,
   redirectUri: string,
   derive: Derive,
 ): OauthClient | null {
-  if (publicUrl.startsWith('https://')) {
+  if (isOAuthClientIdDiscoverable(`${publicUrl}${metadataPath}`)) {
     const key = signingKey(derive);
     return { metadata: confidential(publicUrl, redirectUri, key), key };
   }

@@ -129,7 +129,7 @@ function clientFor({ publicUrl, derive }: Begin | Finish, redirectUri: string): 
   const client = oauthClient(publicUrl, redirectUri, derive);
   if (!client) {
     const message =
-      'Bluesky accounts can be connected only if PUNCTUAL_PUBLIC_URL is an https address or a numeric loopback address (http://127.0.0.1:3000).';
+      'Bluesky accounts can be connected only if PUNCTUAL_PUBLIC_URL is an https address with a public host name, or a numeric loopback address (http://127.0.0.1:3000).';
     throw new OauthError('misconfigured', message);
   }
 

@@ -127,6 +127,7 @@ test('the same link works after an internal failure with the chosen account', as
   await walk(browser, link, several);
   const chosen = await browser.submit(await browser.get(link), 'choose', { account: '0' });
   t.is(chosen.status, 500);
+  t.regex(wordsOf(chosen), /X-Request-Id [\w\-]{36}/v);
   t.regex(wordsOf(await browser.get(link)), /Something went wrong here.*Try again/v);
   t.is((await walk(browser, link, code)).status, 303);
   t.is((await channels()).length, 1);

@@ -154,7 +154,11 @@ test('no request goes to an address that the operator did not allow', async (t) 
 
 test('if no server can reach this service, the error names the setting to correct', async (t) => {
   const { handle } = await blueskyAccount();
-  for (const publicUrl of ['http://punctual.example', 'http://localhost:3000']) {
+  for (const publicUrl of [
+    'http://punctual.example',
+    'http://localhost:3000',
+    'https://10.0.0.5',
+  ]) {
     const attempt = oauthOfTests().begin({
       ...beginning(contextOf(t, { publicUrl }), { handle }),
       redirectUriFor: () => `${publicUrl}/connect/callback/bluesky`,
