@@ -78,7 +78,7 @@ async function assertMediaComplete(em: Em, post: Post): Promise<void> {
   const missing = files.filter((file) => file.isDeleted);
   if (missing.length > 0) {
     throw nothingToRetry(
-      `Files of this post were deleted: ${missing.map(({ name }) => name).join(', ')}. Make a new post.`,
+      `Files of this post were deleted: ${missing.map(({ name }) => name).join(', ')}. POST /posts/${post.id}/copy with {"only": "failed"} makes a draft without them, which warns about what is live.`,
     );
   }
 }

@@ -129,6 +129,7 @@ test('a retry is refused when the deletion of a file of its post began first', a
 
   t.like(removed, { status: 'fulfilled' });
   t.like(retried, { status: 'rejected', reason: { code: 'nothing_to_retry' } });
+  t.regex(`${(retried as PromiseRejectedResult).reason.message}`, /\/copy with .*what is live/v);
 });
 
 const nothing = async (): Promise<void> => {};
