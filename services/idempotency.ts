@@ -48,12 +48,11 @@ async function findKey(
 ): Promise<StoredKey | null> {
   const row = await loadKey(em, user, key, now);
   if (row && row.fingerprint !== print) {
-    throw new AppError(
-      'idempotency_key_reused',
+    const message =
       row.reached_id === null
         ? 'This idempotency key was used with another request, or by another API key. Use a new one for a new request.'
-        : `This idempotency key made post ${row.reached_id} with another body. Use a new key for a new post.`,
-    );
+        : `This idempotency key made post ${row.reached_id} with another body. Use a new key for a new post.`;
+    throw new AppError('idempotency_key_reused', message);
   }
 
   return row;

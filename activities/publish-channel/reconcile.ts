@@ -55,14 +55,10 @@ async function reconcileStep(
 
   const sendingForMs = Math.min(...step.map((entry) => entry.sendingForMs ?? Infinity));
   if (sendingForMs < network.rules.appearsWithinMs) {
-    throw new NetworkError(
-      'network_unavailable',
-      'The network did not answer when it was asked to publish, and does not show the post yet. It is only sent again once it can no longer appear.',
-      {
-        accepted: 'unknown',
-        retryAtMs: deps.now().getTime() + network.rules.appearsWithinMs - sendingForMs,
-      },
-    );
+    const message =
+      'The network did not answer when it was asked to publish, and does not show the post yet. It is only sent again once it can no longer appear.';
+    const retryAtMs = deps.now().getTime() + network.rules.appearsWithinMs - sendingForMs;
+    throw new NetworkError('network_unavailable', message, { accepted: 'unknown', retryAtMs });
   }
 
   const isHidden = finding.kind === 'absent' && finding.isHidden === true;
@@ -145,13 +141,9 @@ async function assertOurs(
   const search = { text: step[0]?.text ?? '', withinMs: network.rules.appearsWithinMs };
   const { count, youngestMs } = await sameTextUnderWay(em, job, search);
   if (count >= found) {
-    throw new NetworkError(
-      'network_unavailable',
-      'The network did not answer when it was asked to publish. It shows a post with this text, but that may be another post of yours that is being sent now.',
-      {
-        accepted: 'unknown',
-        retryAtMs: deps.now().getTime() + network.rules.appearsWithinMs - youngestMs,
-      },
-    );
+    const message =
+      'The network did not answer when it was asked to publish. It shows a post with this text, but that may be another post of yours that is being sent now.';
+    const retryAtMs = deps.now().getTime() + network.rules.appearsWithinMs - youngestMs;
+    throw new NetworkError('network_unavailable', message, { accepted: 'unknown', retryAtMs });
   }
 }
