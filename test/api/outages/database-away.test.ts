@@ -234,7 +234,7 @@ test.serial('calls that were running when the database failed are 503 too, not 5
     const body = bodies[`${method} ${path.split('/').at(-1)}`];
     return call(method, path.endsWith(`deliveries/${some}/replay`) ? path : path + since, body);
   });
-  await poll(lock.waiting, (count) => count >= 5);
+  await poll(lock.waiting, (count) => count === 2); // The others of the key wait for their turn.
 
   await gate.close();
   const replies = await Promise.all(sending);
