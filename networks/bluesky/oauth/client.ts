@@ -44,7 +44,7 @@ export function oauthClient(
   redirectUri: string,
   derive: Derive,
 ): OauthClient | null {
-  if (isOAuthClientIdDiscoverable(`${publicUrl}${metadataPath}`)) {
+  if (publicUrl !== '' && isOAuthClientIdDiscoverable(publicUrl + metadataPath)) {
     const key = signingKey(derive);
     return { metadata: confidential(publicUrl, redirectUri, key), key };
   }
