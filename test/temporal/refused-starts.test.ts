@@ -9,6 +9,7 @@ import type { ExecutionContext } from 'ava';
 import { runCommand } from '../../scripts/run-command.ts';
 import { emptyDatabase, freshDatabase } from '../support/database.ts';
 import { env } from '../support/env.ts';
+import { ownPool } from '../support/kit.ts';
 import { needs } from '../support/needs.ts';
 import { freshNamespace } from '../support/temporal.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -68,7 +69,6 @@ async function poorRole(t: ExecutionContext): Promise<string> {
   await orm.em.execute(`create role ${role} login password 'poor'`);
   t.teardown(async () => {
     await orm.em.execute(`drop role ${role}`);
-    await orm.close();
   });
   return changed(t, (url) => Object.assign(url, { username: role, password: 'poor' }));
 }
@@ -110,7 +110,7 @@ for (const [what, mains, make, words] of databases) {
 
 test('with PUNCTUAL_MIGRATE=off a role with rights on rows suffices, and an older schema ends the process with the next step', async (t) => {
   const { url } = await freshDatabase(t);
-  const orm = createOrm(url, { poolSize: 1 });
+  const orm = ownPool(t, url);
   const role = `rows_${crypto.randomUUID().slice(0, 8)}`;
   await orm.em.execute(`create role ${role} login password 'rows'`);
   await orm.em.execute(
@@ -120,7 +120,6 @@ test('with PUNCTUAL_MIGRATE=off a role with rights on rows suffices, and an olde
   t.teardown(async () => {
     await orm.em.execute(`drop owned by ${role}`);
     await orm.em.execute(`drop role ${role}`);
-    await orm.close();
   });
   const rows = Object.assign(new URL(url), { username: role, password: 'rows' }).href;
   const temporal = await freshNamespace();
