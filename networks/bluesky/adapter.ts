@@ -141,7 +141,7 @@ const refTo = (
   { rkey, cid }: Pick<PreparedPost, 'rkey' | 'cid'>,
 ): StrongRef => ({ uri: uriOf(remoteId, { rkey }), cid });
 
-/** A mention then has its handle in the field for the DID. */
+/** Each mention still has its handle in the field for the DID. */
 async function detectFacets({ text }: ThreadPart): Promise<readonly Facet[]> {
   // The package has 400 modules, which take half a second to load; an API process never needs them.
   const { RichText } = await import('@atproto/api');

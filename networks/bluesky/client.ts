@@ -106,7 +106,7 @@ export async function resolveHandle(server: ServerAccess, handle: string): Promi
 const [handlesWithinMs, handlesAtOnce] = [5000, 4];
 
 /**
- * Resolves the handles of a post to DIDs. A slow handle says nothing about the server.
+ * Resolves the handles of a post to DIDs. A slow handle does not count as a failure of the server.
  *
  * @param isLate Whether slow handles are left out, with a warning.
  * @throws NetworkError when some cannot be resolved now: a post is not edited later, so a mention that is left out is lost.

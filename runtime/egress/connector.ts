@@ -85,14 +85,14 @@ function targetOf({ protocol, hostname, port }: buildConnector.Options): Request
 /** In bytes. More than a file of 200 MB, or all answers on a kept connection, which takes no new request after a minute. */
 const mostRead = 256 * 1024 * 1024;
 
-/** In bytes. undici parses what it has read to the end, after an overflow too: 60 ms for 64 KB of headers. */
+/** In bytes. After an overflow of headers, undici still parses all that it has read: 60 ms for 64 KB. */
 const readAtOnce = 8192;
 
-/** Ends a connection with endless chunk extensions, which undici reads without a limit, and that of endless headers. */
+/** Ends connections with endless chunk extensions, which undici reads without a limit, or with endless headers. */
 function endFlood(socket: Socket): void {
   const read = socket.read.bind(socket);
   socket.read = (size) => {
-    // undici expects the rest of a closed connection at once.
+    // undici reads the rest of a closed connection only once.
     const most = socket.destroyed || socket.readableLength < readAtOnce ? undefined : readAtOnce;
     return socket.errored instanceof errors.HeadersOverflowError ? null : read(size ?? most);
   };

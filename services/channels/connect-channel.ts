@@ -15,7 +15,7 @@ import { storeGrant } from './grants.ts';
 type ConnectOptions = {
   /** The OAuth grant; null or omitted when the account's own credentials open it. */
   readonly grant?: Grant | null;
-  /** The channel that a proved account takes along to another server, as on Bluesky. */
+  /** The channel to keep when a proved account has moved to another server, as on Bluesky. */
   readonly channelId?: string | null;
   /** The channel limit from the settings; unlimited when omitted. */
   readonly most?: number;
@@ -43,7 +43,7 @@ export async function connectChannel(
     const moves = isProved && here?.disconnectedAt !== null;
     const known = (moves && (await find(channelId === null ? {} : { id: channelId }))) || here;
     if (here && here !== known) {
-      here.baseUrl += `#${here.id}`; // An account has one channel at a server.
+      here.baseUrl += `#${here.id}`; // The account's server is unique among its channels.
       await tx.flush();
     }
 

@@ -24,7 +24,7 @@ import {
 
 const atATime = 4;
 
-/** Downloads of a workspace in this process, with those that failed just now: hostile ones cost processor time. */
+/** Concurrent downloads of a workspace, and recently failed ones: a hostile server makes them cost processor time. */
 const enter = createKeyedSemaphore(16);
 const failedForMs = 2000;
 

@@ -160,7 +160,7 @@ export async function deleteEndpoint(
 /**
  * Creates a new signing secret, which signs beside the current one for 24 hours and then alone. During an overlap it
  * replaces the pending secret and restarts the 24 hours. A refusal would be worse: the answer with the secret may be lost.
- * One that a lost SECRET_KEY sealed is replaced at once, since nothing can sign with it.
+ * If a lost SECRET_KEY sealed the current secret, the new one replaces it at once.
  */
 export async function rotateSecret(
   deps: Pick<ServiceDeps, 'orm' | 'now' | 'sealer'>,
